@@ -1,0 +1,1 @@
+"""HTTP service for flowli workflows."""

@@ -1,0 +1,1 @@
+"""Workflow patterns on the Context API of flowli."""

@@ -1,0 +1,1 @@
+"""Consumers for work that flowli workflows delegate."""

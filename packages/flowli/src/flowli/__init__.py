@@ -1,0 +1,1 @@
+"""flowli: durable workflows for Python."""
