@@ -1,0 +1,281 @@
+"""Folds of a journal: the status of an execution, its frames and their memos.
+
+Memo rule: the memo of a frame is its first ``frame.completed`` in journal order; later ones are ignored. A fold never
+raises: what does not fit is recorded as an anomaly and shown by the tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from flowli.domain.data import Data
+from flowli.domain.entries import (
+    AnyFrameBody,
+    ExecutionCancelled,
+    ExecutionCancelRequested,
+    ExecutionCompleted,
+    ExecutionErased,
+    ExecutionFailed,
+    ExecutionMigrated,
+    ExecutionPatched,
+    ExecutionPaused,
+    ExecutionResumed,
+    ExecutionStarted,
+    ExecutionSuspended,
+    ExecutionUnpaused,
+    FrameCancelled,
+    FrameCompleted,
+    FrameDeferred,
+    FrameFailed,
+    FrameFulfilled,
+    FrameStarted,
+    FrameSuspended,
+    JournalEntry,
+    UnknownBody,
+)
+from flowli.domain.errors import ErrorInfo
+from flowli.domain.execution import TRANSITIONS, Execution, ExecutionStatus
+from flowli.domain.frames import FrameKind, FrameStatus
+from flowli.domain.ids import Fid
+from flowli.domain.waits import On, OnChannel, OnOperator
+from flowli.timestamp import Timestamp
+
+__all__ = ["Anomaly", "AttemptView", "Frame", "JournalFold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """Something in a journal that should not be there."""
+
+    seq: int
+    problem: str
+
+
+@dataclass(slots=True)
+class AttemptView:
+    """One attempt of a frame."""
+
+    number: int
+    started_at: Timestamp
+    ended_at: Timestamp | None = None
+    error: ErrorInfo | None = None
+
+
+@dataclass(slots=True)
+class Frame:
+    """One frame as the journal tells it.
+
+    Attributes:
+        value: the memo; only meaningful when ``status`` is completed.
+        error: the outcome of a failed frame, or the last error of one that is retried.
+        waits_on: what it waits on while ``status`` is waiting.
+        outcome_seq: journal sequence number of its outcome.
+    """
+
+    fid: Fid
+    kind: FrameKind
+    name: str
+    digest: str
+    started_at: Timestamp
+    started_seq: int
+    metadata: dict[str, Data]
+    status: FrameStatus = FrameStatus.RUNNING
+    attempts: list[AttemptView] = field(default_factory=list)
+    value: Data = None
+    error: ErrorInfo | None = None
+    waits_on: On | None = None
+    message_seq: int | None = None
+    ended_at: Timestamp | None = None
+    outcome_seq: int | None = None
+    why: str = ""
+
+    @property
+    def attempt(self) -> int:
+        """The number of the last attempt, 0 before the first."""
+        return self.attempts[-1].number if self.attempts else 0
+
+
+class JournalFold:
+    """The state of one execution after a prefix of its journal.
+
+    Attributes:
+        execution: the record as ``execution.started`` repeats it; None before.
+        version: the version that runs it now.
+        status: where it stands by the journal alone.
+        epoch: of the last lifecycle entry.
+        released_epoch: the lease of this epoch is free: the last lifecycle entry is a suspension or an end.
+        suspended: the last suspension, while nothing followed it.
+        frames: by fid, in the order of their start.
+        applied: ids of requests that are journaled; never applied again.
+        consumed: for each channel the greatest message sequence number consumed.
+        seq: of the last entry; ``at`` its instant.
+    """
+
+    def __init__(self, entries: Iterable[JournalEntry] = ()) -> None:
+        self.execution: Execution | None = None
+        self.version = ""
+        self.status = ExecutionStatus.PENDING
+        self.epoch = 0
+        self.suspended: ExecutionSuspended | None = None
+        self.end: ExecutionCompleted | ExecutionFailed | ExecutionCancelled | None = None
+        self.frames: dict[Fid, Frame] = {}
+        self.patches: dict[str, bool] = {}
+        self.applied: set[str] = set()
+        self.consumed: dict[str, int] = {}
+        self.cancel_requested: str | None = None
+        self.paused: str | None = None
+        self.erased = False
+        self.anomalies: list[Anomaly] = []
+        self.seq = 0
+        self.lifecycle_seq = 0
+        self.at: Timestamp | None = None
+        for entry in entries:
+            self.add(entry)
+
+    @property
+    def released_epoch(self) -> int | None:
+        """The epoch whose lease the journal has released, or None while somebody owns the execution."""
+        return self.epoch if self.suspended is not None or self.end is not None else None
+
+    @property
+    def parked(self) -> OnOperator | None:
+        """Why it waits on the operator, if it does."""
+        waits = self.suspended.on if self.suspended else ()
+        return next((on for on in waits if isinstance(on, OnOperator)), None)
+
+    def live_frames(self) -> list[Frame]:
+        """The frames without an outcome, in the order of their start."""
+        return [frame for frame in self.frames.values() if not frame.status.ended]
+
+    def add(self, entry: JournalEntry) -> None:
+        """Take one more entry into account."""
+        body, seq = entry.body, entry.seq or self.seq + 1
+        if seq != self.seq + 1:
+            self.anomalies.append(Anomaly(seq, f"entry {seq} follows entry {self.seq}"))
+        self.seq, self.at = seq, entry.at
+        if self.end is not None and not isinstance(body, ExecutionErased):
+            self.anomalies.append(Anomaly(seq, f"{body.tag} after the end of the execution"))
+            return
+        match body:
+            case ExecutionStarted() | ExecutionResumed() | ExecutionSuspended():
+                self._lifecycle(body, entry, seq)
+            case ExecutionCompleted() | ExecutionFailed() | ExecutionCancelled():
+                self._end(body, seq)
+            case ExecutionPaused():
+                self.paused = body.reason
+                self.applied.add(body.request)
+            case ExecutionUnpaused():
+                self.paused = None
+                self.applied.add(body.request)
+            case ExecutionCancelRequested():
+                self.cancel_requested = body.reason
+                self.applied.add(body.request)
+            case ExecutionMigrated():
+                self.version = body.to_version
+                self.applied.add(body.request)
+            case ExecutionPatched():
+                self.patches.setdefault(body.change_id, body.value)
+            case ExecutionErased():
+                self.erased = True
+            case UnknownBody():
+                self.anomalies.append(Anomaly(seq, f"unknown entry {body.tag}, written by a newer version"))
+            case _:
+                self._frame(body, entry, seq)
+
+    def _become(self, status: ExecutionStatus, seq: int) -> None:
+        if status not in TRANSITIONS[self.status]:
+            self.anomalies.append(Anomaly(seq, f"the execution goes from {self.status} to {status}"))
+        self.status = status
+
+    def _lifecycle(
+        self, body: ExecutionStarted | ExecutionResumed | ExecutionSuspended, entry: JournalEntry, seq: int
+    ) -> None:
+        self.lifecycle_seq = seq
+        match body:
+            case ExecutionStarted(execution):
+                if self.execution is not None:
+                    self.anomalies.append(Anomaly(seq, "a second execution.started"))
+                    return
+                self.execution, self.version, self.epoch = execution, execution.version, max(1, entry.by.site.epoch)
+                self.suspended = None
+                self._become(ExecutionStatus.RUNNING, seq)
+            case ExecutionResumed(epoch):
+                self._epoch(epoch, seq)
+                self.suspended = None
+                self._become(ExecutionStatus.RUNNING, seq)
+            case ExecutionSuspended(_, epoch):
+                self._epoch(epoch, seq)
+                self.suspended = body
+                self._become(ExecutionStatus.SUSPENDED, seq)
+            case _:
+                assert_never(body)
+
+    def _epoch(self, epoch: int, seq: int) -> None:
+        if epoch < self.epoch:
+            self.anomalies.append(Anomaly(seq, f"epoch {epoch} after epoch {self.epoch}"))
+        self.epoch = max(epoch, self.epoch)
+
+    def _end(self, body: ExecutionCompleted | ExecutionFailed | ExecutionCancelled, seq: int) -> None:
+        ends = {
+            ExecutionCompleted: ExecutionStatus.COMPLETED,
+            ExecutionFailed: ExecutionStatus.FAILED,
+            ExecutionCancelled: ExecutionStatus.CANCELLED,
+        }
+        self.lifecycle_seq = seq
+        self._become(ends[type(body)], seq)
+        self.end, self.suspended = body, None
+        if isinstance(body, ExecutionCancelled):
+            self.applied.add(body.request)
+
+    def _frame(self, body: AnyFrameBody, entry: JournalEntry, seq: int) -> None:
+        if self.suspended is not None and not isinstance(body, FrameSuspended):
+            # a clean hand-over: the first commit of the next owner rides with its first outcomes
+            self._epoch(entry.by.site.epoch, seq)
+            self.suspended = None
+            self.status = ExecutionStatus.RUNNING
+        frame = self.frames.get(body.fid)
+        if isinstance(body, FrameStarted):
+            self._started(body, entry, seq, frame)
+        elif frame is None:
+            self.anomalies.append(Anomaly(seq, f"{body.tag} of {body.fid}, which never started"))
+        elif frame.status.ended:
+            self.anomalies.append(Anomaly(seq, f"{body.tag} of {body.fid} after its outcome; ignored"))
+        else:
+            self._outcome(frame, body, entry, seq)
+
+    def _started(self, body: FrameStarted, entry: JournalEntry, seq: int, frame: Frame | None) -> None:
+        if frame is None:
+            frame = Frame(body.fid, body.kind, body.name, body.digest, entry.at, seq, body.metadata)
+            self.frames[body.fid] = frame
+        elif frame.status.ended:
+            self.anomalies.append(Anomaly(seq, f"attempt {body.attempt} of {body.fid} after its outcome"))
+            return
+        frame.status, frame.waits_on = FrameStatus.RUNNING, None
+        frame.attempts.append(AttemptView(body.attempt, entry.at))
+
+    def _outcome(self, frame: Frame, body: AnyFrameBody, entry: JournalEntry, seq: int) -> None:
+        match body:
+            case FrameCompleted():
+                frame.status, frame.value = FrameStatus.COMPLETED, body.value
+            case FrameFailed():
+                frame.error = body.error
+                if frame.attempts:
+                    frame.attempts[-1].error = body.error
+                if body.retry_at is None:
+                    frame.status = FrameStatus.FAILED
+            case FrameCancelled():
+                frame.status, frame.why = FrameStatus.CANCELLED, body.why
+            case FrameSuspended():
+                frame.status, frame.waits_on = FrameStatus.WAITING, body.on
+            case FrameFulfilled():
+                frame.waits_on = None
+                if isinstance(body.on, OnChannel) and body.message_seq is not None:
+                    frame.message_seq = body.message_seq
+                    seen = self.consumed.get(body.on.channel, 0)
+                    self.consumed[body.on.channel] = max(seen, body.message_seq)
+        if isinstance(body, FrameCompleted | FrameFailed | FrameCancelled | FrameDeferred) and frame.attempts:
+            frame.attempts[-1].ended_at = entry.at
+        if frame.status.ended:
+            frame.ended_at, frame.outcome_seq, frame.waits_on = entry.at, seq, None

@@ -1,0 +1,54 @@
+"""``Channel``: the messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from flowli.domain.channels import Message, WaitMarker
+from flowli.domain.entries import START, Position
+from flowli.domain.ids import Eid
+
+__all__ = ["Channel", "Messages"]
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """The messages after some position, in order, and the position of the channel's end."""
+
+    messages: tuple[Message, ...]
+    position: Position
+
+
+class Channel(Protocol):
+    """One log of messages per channel, and a marker for each execution that waits on it.
+
+    Order: total within one channel, none between two.
+    Hand-shake: a sender appends first and reads the markers second; a receiver writes its marker first and looks again at
+    the channel second. So at least one of them sees the other.
+    """
+
+    async def send(self, message: Message) -> Message:
+        """Append a message; returns it with its ``seq``."""
+
+    async def read(self, channel: str, *, after: Position = START) -> Messages:
+        """All messages after ``after``. Repeated ids are not removed: that is for the reader's fold."""
+
+    async def end(self, channel: str) -> Position:
+        """Where the channel ends now."""
+
+    async def mark(self, marker: WaitMarker) -> bool:
+        """Write or replace a wait marker; False, and nothing done, if one of a higher epoch stands."""
+
+    async def unmark(self, channel: str, eid: Eid, *, up_to_epoch: int) -> bool:
+        """Remove a marker whose epoch is not above ``up_to_epoch``."""
+
+    async def marker(self, channel: str, eid: Eid) -> WaitMarker | None:
+        """The marker of one execution."""
+
+    async def markers(self, channel: str) -> Sequence[WaitMarker]:
+        """All markers of a channel, by eid."""
+
+    async def delete(self, channel: str) -> None:
+        """Remove a channel with its messages and markers."""
