@@ -1,1 +1,1 @@
-"""HTTP service for flowli workflows."""
+"""The HTTP service of flowli, seen as ``flowli.api``."""

@@ -1,1 +1,1 @@
-"""Azure Blob Storage as a bucket for flowli workflows."""
+"""Azure Blob Storage as a bucket for flowli."""

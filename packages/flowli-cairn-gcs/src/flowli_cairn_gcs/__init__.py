@@ -1,1 +1,1 @@
-"""Google Cloud Storage as a bucket for flowli workflows."""
+"""Google Cloud Storage as a bucket for flowli."""

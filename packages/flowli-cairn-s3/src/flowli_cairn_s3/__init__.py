@@ -1,1 +1,1 @@
-"""Amazon S3 and compatible object storage as a bucket for flowli workflows."""
+"""Amazon S3 and compatible services as a bucket for flowli."""

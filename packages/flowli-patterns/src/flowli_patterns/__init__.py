@@ -1,1 +1,1 @@
-"""Workflow patterns on the Context API of flowli."""
+"""Workflow patterns on the Context API of flowli, seen as ``flowli.patterns``."""

@@ -1,0 +1,13 @@
+import flowli.api
+import flowli_api.public
+from flowli.plugins import discover
+
+
+def test_it_is_listed_and_claims_to_provide_nothing():
+    plugin = next(one for one in discover().plugins if one.distribution == "flowli-api")
+    assert (plugin.name, plugin.provides, plugin.problem) == ("api", (), None)
+
+
+def test_the_facade_shows_the_public_names_of_this_distribution():
+    assert flowli.api.__all__ is flowli_api.public.__all__
+    assert all(getattr(flowli.api, one) is getattr(flowli_api.public, one) for one in flowli_api.public.__all__)

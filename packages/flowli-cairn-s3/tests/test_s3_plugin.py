@@ -1,0 +1,15 @@
+import pytest
+
+from flowli.cairn.errors import StoreConfigError
+from flowli.plugins import discover, find_store
+
+
+def test_the_scheme_is_registered_by_this_distribution():
+    plugin = next(one for one in discover().plugins if one.distribution == "flowli-cairn-s3")
+    assert ("flowli_stores", "s3") in plugin.provides
+    assert plugin.problem is None
+
+
+def test_opening_a_bucket_says_plainly_that_this_version_cannot():
+    with pytest.raises(StoreConfigError, match=r"flowli-cairn-s3 0\.2\.\d+ does not open s3:// buckets yet.*file:PATH"):
+        find_store("s3").load()

@@ -1,0 +1,1 @@
+"""Registers this distribution with flowli; it provides nothing yet."""

@@ -1,0 +1,222 @@
+"""What plugins hand over: small frozen values that name a thing and can load it.
+
+A descriptor costs nothing: ``load`` does the import, and nobody calls it before the thing is used. So a command line
+with every plugin installed starts without one SDK. There is one class per hook, documented in ``flowli.hookspecs``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from click import Command
+
+    from flowli.cairn.store import ObjectStore
+    from flowli.runtime import Registry
+    from flowli.world import World
+else:  # the parameter of a generic base is not looked at when the program runs, and its import is what must not happen
+    Command = Registry = object
+
+__all__ = [
+    "DESCRIPTORS",
+    "AgentType",
+    "ApiRouterType",
+    "AuthenticatorType",
+    "BackendFactory",
+    "BackendType",
+    "CodecType",
+    "CommandType",
+    "Descriptor",
+    "EngineExtensionType",
+    "EventSinkType",
+    "EventSourceType",
+    "ExplainerType",
+    "ObserverType",
+    "PatternType",
+    "StoreFactory",
+    "StoreType",
+    "SweepJobType",
+    "ToolType",
+    "WorkflowType",
+]
+
+T = TypeVar("T", covariant=True)
+
+_NAME = re.compile(r"[a-z][a-z0-9_.+-]*", re.ASCII)
+
+
+class StoreFactory(Protocol):
+    """Opens stores of one type. The class of the store itself usually is one, with two class methods."""
+
+    def from_url(self, url: str, *, world: World) -> ObjectStore:
+        """Open the store that ``url`` names; no request is made yet.
+
+        Raises:
+            StoreConfigError: the URL does not fit, with one sentence that says what to write.
+        """
+
+    def from_config(self, config: Mapping[str, object], *, world: World) -> ObjectStore:
+        """Open the store that ``config`` describes (the ``storage`` table of a configuration, ``type`` included).
+
+        Raises:
+            StoreConfigError: a field is unknown, missing or of the wrong kind.
+        """
+
+
+class BackendFactory(Protocol):
+    """Opens whole backends of one type: objects whose ``ports`` are the ten ports."""
+
+    def from_url(self, url: str, *, world: World) -> object:
+        """Open the backend that ``url`` names."""
+
+    def from_config(self, config: Mapping[str, object], *, world: World) -> object:
+        """Open the backend that ``config`` describes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor(Generic[T]):
+    """One thing that a plugin provides.
+
+    Attributes:
+        name: what users write; unique among all descriptors of one hook. Lower-case letters, digits and ``_ . + -``.
+        summary: one line for listings and help.
+        load: returns the thing; the import stands inside. Called when the thing is first used, perhaps more than once.
+
+    Raises:
+        ValueError: ``name`` or ``summary`` has another form.
+        TypeError: ``load`` cannot be called.
+    """
+
+    hook: ClassVar[str] = ""
+
+    name: str
+    summary: str
+    load: Callable[[], T]
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"{kind} has the name {self.name!r}; use lower-case letters, digits and any of _ . + -")
+        if not self.summary.strip() or "\n" in self.summary:
+            raise ValueError(f"{kind} {self.name!r} has the summary {self.summary!r}; write one line")
+        if not callable(self.load):
+            raise TypeError(f"{kind} {self.name!r} has a load that cannot be called; give a function without arguments")
+
+
+class StoreType(Descriptor[StoreFactory]):
+    """A kind of object store; ``name`` is its URL scheme and its ``type`` in a configuration."""
+
+    __slots__ = ()
+    hook = "flowli_stores"
+
+
+class BackendType(Descriptor[BackendFactory]):
+    """A whole backend: an object with the ten ports; ``name`` is its URL scheme."""
+
+    __slots__ = ()
+    hook = "flowli_backends"
+
+
+class PatternType(Descriptor[Callable[..., Awaitable[object]]]):
+    """A pattern: an async function whose first argument is a ``Context``."""
+
+    __slots__ = ()
+    hook = "flowli_patterns"
+
+
+class CommandType(Descriptor[Command]):
+    """A subcommand of ``flowli``; ``summary`` is its line in ``flowli --help``."""
+
+    __slots__ = ()
+    hook = "flowli_commands"
+
+
+class WorkflowType(Descriptor[Registry]):
+    """A registry of workflows that a distribution brings along."""
+
+    __slots__ = ()
+    hook = "flowli_workflows"
+
+
+class ObserverType(Descriptor[object]):
+    """An observer of what happens in an engine."""
+
+    __slots__ = ()
+    hook = "flowli_observers"
+
+
+class CodecType(Descriptor[object]):
+    """A transformation of stored payloads: compression, encryption."""
+
+    __slots__ = ()
+    hook = "flowli_codecs"
+
+
+class EventSourceType(Descriptor[object]):
+    """A source of external events that start or signal executions."""
+
+    __slots__ = ()
+    hook = "flowli_event_sources"
+
+
+class ApiRouterType(Descriptor[object]):
+    """Routes that join the HTTP service; ``name`` is their path prefix."""
+
+    __slots__ = ()
+    hook = "flowli_api_routers"
+
+
+class AuthenticatorType(Descriptor[object]):
+    """A way in which the HTTP service learns who calls."""
+
+    __slots__ = ()
+    hook = "flowli_authenticators"
+
+
+class AgentType(Descriptor[object]):
+    """An adapter through which the runner gives delegated work to an agent or a program."""
+
+    __slots__ = ()
+    hook = "flowli_agents"
+
+
+class SweepJobType(Descriptor[object]):
+    """Idempotent work that every sweeper does in each pass."""
+
+    __slots__ = ()
+    hook = "flowli_sweep_jobs"
+
+
+class EngineExtensionType(Descriptor[object]):
+    """What makes ``engine.{name}``: a callable that takes the engine and returns the object behind that attribute."""
+
+    __slots__ = ()
+    hook = "flowli_engine_extensions"
+
+
+class ExplainerType(Descriptor[object]):
+    """Reasons that a pattern adds to ``explain``."""
+
+    __slots__ = ()
+    hook = "flowli_explainers"
+
+
+class EventSinkType(Descriptor[object]):
+    """A place outside to which state changes are published."""
+
+    __slots__ = ()
+    hook = "flowli_event_sinks"
+
+
+class ToolType(Descriptor[object]):
+    """A tool that workflows may invoke under one protocol."""
+
+    __slots__ = ()
+    hook = "flowli_tools"
+
+
+DESCRIPTORS: Mapping[str, type[Descriptor[object]]] = {kind.hook: kind for kind in Descriptor.__subclasses__()}
+"""The descriptor class of each hook: every class above, once."""
