@@ -10,11 +10,11 @@ def _load() -> StoreFactory:
     from flowli.cairn.errors import StoreConfigError
 
     raise StoreConfigError(
-        f"flowli-cairn-gcs {__version__} does not open gs:// buckets yet; it holds the place of the store. "
-        "Use file:PATH, which works today."
+        f"flowli-cairn-gcs {__version__} does not open gs:// buckets yet; it holds the place of the store",
+        "Use file:PATH, which works today",
     )
 
 
 def flowli_stores() -> list[StoreType]:
     """The store of this distribution."""
-    return [StoreType("gs", "Google Cloud Storage (not in {__version__} yet)", _load)]
+    return [StoreType("gs", f"Google Cloud Storage (not in {__version__} yet)", _load)]
