@@ -123,7 +123,7 @@ def hook_functions(hooks: Hooks, source: Source) -> dict[str, Callable[[], objec
     functions_by_hook: dict[str, Callable[[], object]] = {}
     for caller in sorted(hooks.get_hookcallers(plugin) or (), key=lambda one: one.name):
         if not caller.has_spec():
-            hint = near(caller.name, DESCRIPTORS, likeness=0.8) or ". The hooks are listed in flowli.hookspecs."
+            hint = near(caller.name, DESCRIPTORS, likeness=0.85) or ". The hooks are listed in flowli.hookspecs."
             raise PluginError(f"The {source} has the function {caller.name}, which is no hook of flowli{hint}")
         functions_by_hook[caller.name] = next(one.function for one in caller.get_hookimpls() if one.plugin is plugin)
     return functions_by_hook

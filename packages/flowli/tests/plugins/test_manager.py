@@ -74,9 +74,9 @@ def test_two_plugins_of_one_name_are_refused_naming_both_distributions(source, f
 
 def test_an_unknown_hook_is_refused_with_a_suggestion(source):
     with pytest.raises(PluginError) as refused:
-        Manager([source("one", flowli_stroes=stores("a"))])
+        Manager([source("one", flowli_store=stores("a"))])
     assert str(refused.value) == (
-        "The plugin 'one' of one-dist 1.0 has the function flowli_stroes, which is no hook of flowli; "
+        "The plugin 'one' of one-dist 1.0 has the function flowli_store, which is no hook of flowli; "
         "did you mean 'flowli_stores'?"
     )
 
