@@ -1,0 +1,61 @@
+"""Clean-room checks. Daily work is ``hatch run``; Pythons and test dependencies are read from hatch.toml."""
+
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.error_on_missing_interpreters = False
+nox.options.sessions = ["tests", "isolated", "build", "hatch"]
+
+ENVS = nox.project.load_toml("hatch.toml")["envs"]
+PYTHONS = ENVS["matrix"]["matrix"][0]["python"]
+TEST = ENVS["default"]["dependencies"]
+DISTS = sorted(path.parent.name for path in Path("packages").glob("*/pyproject.toml"))
+WHEELS = Path(".nox/wheels").resolve()
+OURS_ONLY = f"""
+from importlib.metadata import distributions
+origins = {{dist.name: dist.read_text("direct_url.json") or "" for dist in distributions() if "flowli" in dist.name}}
+foreign = [name for name, origin in origins.items() if {WHEELS.as_uri()!r} not in origin]
+assert origins and not foreign, f"not from this workspace: {{foreign}}"
+"""
+
+
+def wheels(session: nox.Session, dists: list[str]) -> list[str]:
+    """Build ``dists``, each wheel from its sdist, and return the paths of the wheels."""
+    session.install("uv")
+    for dist in dists:
+        session.run("uv", "build", "--quiet", "--out-dir", str(WHEELS), f"packages/{dist}")
+    return [str(max(WHEELS.glob(f"{dist.replace('-', '_')}-*.whl"))) for dist in dists]
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Everything, from the checkout, on each Python that this machine has."""
+    session.install(*TEST, *(argument for dist in DISTS for argument in ("-e", f"packages/{dist}")))
+    session.run("pytest", "-n", "2", *session.posargs)
+
+
+@nox.session(python=PYTHONS[0])
+@nox.parametrize("dist", DISTS, ids=DISTS)
+def isolated(session: nox.Session, dist: str) -> None:
+    """One distribution: its wheel, the core's and its own tests; no other distribution of ours."""
+    session.install(*TEST, *wheels(session, sorted({"flowli", dist})))
+    session.run("python", "-c", OURS_ONLY, silent=True)
+    session.run("pytest", f"packages/{dist}/tests", *session.posargs)
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Every sdist and wheel, checked as a package index would."""
+    session.install("twine")
+    wheels(session, DISTS)
+    session.run("twine", "check", "--strict", *map(str, sorted(WHEELS.glob("flowli*"))))
+
+
+@nox.session(venv_backend="none")
+@nox.parametrize("script", ["check:lint", "check:types", "docs:build"], ids=["lint", "types", "docs"])
+def hatch(session: nox.Session, script: str) -> None:
+    """The scripts of hatch.toml, so that one tool runs everything."""
+    session.run("hatch", "run", script, external=True)

@@ -1,0 +1,29 @@
+"""The public names, as type checkers see them; ``flowli._names`` loads them."""
+
+from flowli._version import __version__ as __version__
+from flowli.adapters.cairndb import CairnBackend as CairnBackend
+from flowli.adapters.memory import MemoryBackend as MemoryBackend
+from flowli.adapters.projection import WorkflowProjection as WorkflowProjection
+from flowli.domain.errors import Cancelled as Cancelled
+from flowli.domain.errors import Defer as Defer
+from flowli.domain.errors import NonRetryableError as NonRetryableError
+from flowli.domain.errors import Retry as Retry
+from flowli.domain.errors import StepFailed as StepFailed
+from flowli.domain.execution import Execution as Execution
+from flowli.domain.execution import ExecutionStatus as ExecutionStatus
+from flowli.domain.provenance import Site as Site
+from flowli.domain.retry import RetryPolicy as RetryPolicy
+from flowli.runtime import Consumer as Consumer
+from flowli.runtime import Context as Context
+from flowli.runtime import Engine as Engine
+from flowli.runtime import EngineConfig as EngineConfig
+from flowli.runtime import Handler as Handler
+from flowli.runtime import Registry as Registry
+from flowli.runtime import Retention as Retention
+from flowli.runtime import Sweeper as Sweeper
+from flowli.runtime import Worker as Worker
+from flowli.runtime import check_cancelled as check_cancelled
+from flowli.runtime import connect as connect
+from flowli.runtime import heartbeat as heartbeat
+from flowli.runtime import step_info as step_info
+from flowli.timestamp import Timestamp as Timestamp
