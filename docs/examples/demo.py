@@ -1,0 +1,114 @@
+"""``hatch run demo``: orders and invoices on a folder, a worker killed in the middle, and the proof of what ran.
+
+It reads ``orders/orders.csv`` and ``invoices/invoices.json``, starts one execution for each row, lets a worker process
+run them, kills it with SIGKILL, lets a second one finish, and compares the journals with the ledger of effects. It
+exits with 1 if the comparison finds anything wrong. The folder stays for inspection; the next run replaces it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import shutil
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+
+from app import registry
+from demo_people import People
+from demo_proof import Snapshot, prove
+from demo_story import Story
+from demo_worker import WorkerProcess
+from invoices.model import read_invoices
+from invoices.workflow import approve_invoice
+from orders.model import read_orders
+from orders.workflow import fulfil_order
+from outside import LEDGER, read_ledger
+
+from flowli import CairnBackend, Engine, Site
+
+HERE = Path(__file__).parent
+COOLING_OFF = timedelta(seconds=3)
+PATIENCE = timedelta(seconds=5)
+LIMIT_S = 55.0
+KILL_AFTER = 3
+"""Worker 1 is killed when the ledger holds so many lines for each order."""
+
+
+async def demo(folder: Path, orders: int, invoices: int) -> bool:
+    """Run everything; returns whether the proof holds."""
+    ledger, storage = folder / "ledger.jsonl", f"file:{folder / 'store'}"
+    os.environ[LEDGER] = str(ledger.resolve())
+    backend = CairnBackend.open(storage)
+    engine = Engine(backend.ports, Site.local("demo"), registry=registry)
+    story = Story(storage)
+    deadline = time.monotonic() + LIMIT_S
+
+    order_eids = [
+        await engine.start(fulfil_order, order, COOLING_OFF, key=f"order:{order.id}")
+        for order in read_orders(HERE / "orders" / "orders.csv")[:orders]
+    ]
+    invoice_eids = {
+        invoice.number: await engine.start(approve_invoice, invoice, PATIENCE, key=f"invoice:{invoice.number}")
+        for invoice in read_invoices(HERE / "invoices" / "invoices.json")[:invoices]
+    }
+    eids = [*order_eids, *invoice_eids.values()]
+    story.started(len(order_eids), len(invoice_eids))
+
+    people = People(engine, ledger, invoice_eids)
+    answers = asyncio.create_task(people.answer())
+    workers = [WorkerProcess(1, folder, storage)]
+    try:
+        story.worker(workers[0])
+        while sum(1 for _ in read_ledger(ledger)) < KILL_AFTER * len(order_eids):
+            workers[0].check(deadline)
+            await asyncio.sleep(0.02)
+        workers[0].kill()
+        at_kill = await Snapshot.take(engine, eids, ledger)
+        story.killed(workers[0], at_kill)
+        story.answered_meanwhile(await people.answer_held_back())
+        workers.append(WorkerProcess(2, folder, storage))
+        story.worker(workers[1])
+        at_end = await Snapshot.take(engine, eids, ledger)
+        while not at_end.all_ended:
+            workers[1].check(deadline)
+            await asyncio.sleep(0.5)
+            at_end = await Snapshot.take(engine, eids, ledger)
+        workers[1].stop()
+    finally:
+        answers.cancel()
+        for worker in workers:
+            worker.end()
+    story.ended(at_end)
+    proof = prove(at_kill, at_end)
+    story.results(at_end)
+    story.proof(proof)
+    story.look_closer(at_kill, at_end)
+    await engine.close()
+    return not proof.violations
+
+
+def fresh(folder: Path) -> Path:
+    """An empty folder. One that an earlier run left is replaced; one that holds anything else is refused."""
+    if folder.exists() and any(folder.iterdir()):
+        if not (folder / "store").is_dir() or not (folder / "ledger.jsonl").is_file():
+            sys.exit(f"{folder} holds files that are not of this demo; name another folder with --folder.")
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def main() -> None:
+    """Read the options and run."""
+    parser = argparse.ArgumentParser(description="Run the demo.")
+    parser.add_argument("--folder", type=Path, default=Path("bucket/demo"), help="replaced if an earlier run made it")
+    parser.add_argument("--orders", type=int, default=240, help="how many rows of orders.csv")
+    parser.add_argument("--invoices", type=int, default=60, help="how many of invoices.json")
+    options = parser.parse_args()
+    sys.exit(0 if asyncio.run(demo(fresh(options.folder), options.orders, options.invoices)) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""The proof: what the journals say is compared with what happened outside.
+
+Every step of the examples appends one line to the ledger when it succeeds, and nothing else does. So a step whose
+completion was in the journal at some moment must have exactly one line, then and for ever. A step that a kill cut off
+after its line and before its entry may run again, with the same idempotency key: a step runs at least once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+from uuid import UUID
+
+from outside import Line, read_ledger
+
+from flowli import Engine
+from flowli.domain.frames import FrameKind, FrameStatus
+from flowli.domain.ids import child_eid
+from flowli.domain.memo import Frame, JournalFold
+
+Key: TypeAlias = tuple[str, str]
+"""An execution and a frame of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All journals, folded, and the ledger, at one moment.
+
+    Attributes:
+        folds: by eid; those of the executions asked for, and of their children.
+        asked: the executions asked for.
+        lines: the ledger.
+    """
+
+    folds: dict[UUID, JournalFold]
+    asked: tuple[UUID, ...]
+    lines: tuple[Line, ...]
+
+    @classmethod
+    async def take(cls, engine: Engine, eids: Iterable[UUID], ledger: Path) -> Snapshot:
+        """Read the journals of ``eids`` and of their children, then the ledger."""
+        folds: dict[UUID, JournalFold] = {}
+        asked = tuple(eids)
+        todo = list(asked)
+        while todo:
+            slices = await asyncio.gather(*(engine.ports.journal.read(eid) for eid in todo))
+            found = {eid: JournalFold(piece.entries) for eid, piece in zip(todo, slices, strict=True)}
+            folds |= found
+            todo = [
+                child_eid(eid, frame.fid)
+                for eid, fold in found.items()
+                for frame in fold.frames.values()
+                if frame.kind is FrameKind.CHILD
+            ]
+        return cls(folds, asked, tuple(read_ledger(ledger)))
+
+    @property
+    def all_ended(self) -> bool:
+        """Whether every execution has its terminal entry."""
+        return all(fold.end is not None for fold in self.folds.values())
+
+    def steps(self, *statuses: FrameStatus) -> dict[Key, Frame]:
+        """The steps of a status."""
+        return {
+            (str(eid), frame.fid): frame
+            for eid, fold in self.folds.items()
+            for frame in fold.frames.values()
+            if frame.kind is FrameKind.STEP and frame.status in statuses
+        }
+
+    def effects(self) -> Counter[Key]:
+        """How many lines each step has in the ledger."""
+        return Counter((line.eid, line.fid) for line in self.lines)
+
+
+@dataclass(slots=True)
+class Proof:
+    """What the comparison found.
+
+    Attributes:
+        finished_at_kill: steps whose completion was in a journal when the worker was killed.
+        finished: steps whose completion is in a journal now.
+        rerun: steps that were cut off between effect and entry, and ran again.
+        violations: sentences about what must not be; empty if all is well.
+    """
+
+    finished_at_kill: int
+    finished: int
+    rerun: list[Key] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+
+
+def prove(at_kill: Snapshot, at_end: Snapshot) -> Proof:
+    """Compare the two moments."""
+    before, now = at_kill.steps(FrameStatus.COMPLETED), at_end.steps(FrameStatus.COMPLETED)
+    lines_before, lines = at_kill.effects(), at_end.effects()
+    proof = Proof(len(before), len(now))
+    wrong = proof.violations
+    for key, frame in before.items():
+        if lines[key] != 1:
+            wrong.append(f"{key[1]} of {key[0]} had finished before the kill and has {lines[key]} lines in the ledger")
+        if key not in now or now[key].value != frame.value:
+            wrong.append(f"{key[1]} of {key[0]} had finished before the kill and its result is another one now")
+    for key in now.keys() - before.keys():
+        if lines[key] > 1 and lines_before[key] == 1 and lines[key] == 2:
+            proof.rerun.append(key)
+        elif lines[key] != 1:
+            wrong.append(f"{key[1]} of {key[0]} finished after the kill and has {lines[key]} lines in the ledger")
+    wrong += [f"{fid} of {eid} has an effect and no completion" for eid, fid in lines.keys() - now.keys()]
+    for eid, fold in at_end.folds.items():
+        wrong += [f"journal of {eid}, entry {anomaly.seq}: {anomaly.problem}" for anomaly in fold.anomalies]
+        if fold.end is None:
+            wrong.append(f"{eid} has not ended")
+    return proof

@@ -1,0 +1,1 @@
+"""Invoice approval: ``model``, ``steps``, ``workflow``; the input is ``invoices.json``."""

@@ -1,0 +1,1 @@
+"""Order fulfilment: ``model``, ``steps``, ``workflow``; the input is ``orders.csv``."""
