@@ -5,11 +5,12 @@ Contract of every store:
 * **Atomic.** A key is absent or holds the whole of one body. Readers see the old body or the new one, never a mixture.
 * **Durable.** When ``put`` or ``delete`` returns ``Won`` the change survives a crash of this process and of the store.
 * **Read after write.** A ``get`` or ``list`` that starts after a write returned sees that write, from any process.
-* **Conditional.** ``if_absent`` and ``if_version`` are decided by the store; of any number of writers with one condition at
-  most one gets ``Won``.
-* **Honest.** A write whose fate is not known returns ``Unknown``: a time-out after sending, an answer lost, a conflict of
-  requests in flight. It is never reported as ``Lost``.
-* **Concurrency.** Any number of calls may be under way at once on one event loop. Another thread or loop uses ``fork()``.
+* **Conditional.** ``if_absent`` and ``if_version`` are decided by the store; of any number of writers with one
+  condition at most one gets ``Won``.
+* **Honest.** A write whose fate is not known returns ``Unknown``: a time-out after sending, an answer lost, a
+  conflict of requests in flight. It is never reported as ``Lost``.
+* **Concurrency.** Any number of calls may be under way at once on one event loop. Another thread or loop uses
+  ``fork()``.
 
 The conformance suite is ``flowli.testing.suites.ObjectStoreSuite``.
 """
@@ -64,7 +65,8 @@ class Capabilities:
     Attributes:
         max_key_bytes: longest key in UTF-8.
         delete_many_size: how many keys one ``delete_many`` request carries.
-        conditional_delete: whether ``delete(if_version=...)`` is arbitrated by the store; where not, cairn writes tombstones.
+        conditional_delete: whether ``delete(if_version=...)`` is arbitrated by the store; where not, cairn writes
+            tombstones.
         per_key_write_interval_s: shortest time between two writes of one key that the store takes without throttling.
         cheap_listing: whether a listing costs about as little as a read (one host), so that polling may be fast.
         poll_hint_s: how often an idle worker should look for work.
@@ -84,8 +86,8 @@ class Capabilities:
 class ObjectStore(Protocol):
     """A flat map of keys to bodies. Keys are non-empty ASCII paths without empty, ``.`` or ``..`` parts.
 
-    Every method raises a ``StoreError`` (``flowli.cairn.errors``) when the store refuses or cannot be reached and nothing was
-    written: ``StoreThrottled`` and ``StoreUnavailable`` may be tried again, the others need the operator.
+    Every method raises a ``StoreError`` (``flowli.cairn.errors``) when the store refuses or cannot be reached and
+    nothing was written: ``StoreThrottled`` and ``StoreUnavailable`` may be tried again, the others need the operator.
     """
 
     @property
@@ -104,12 +106,13 @@ class ObjectStore(Protocol):
     ) -> Won | Lost | Gone | Unknown:
         """Write a key. One request.
 
-        With ``if_absent``: ``Won`` or ``Lost`` (the key exists). With ``if_version``: ``Won``, ``Lost`` (another version) or
-        ``Gone`` (no such key; a conditional write never creates). Without a condition: ``Won``. Always possible: ``Unknown``.
+        With ``if_absent``: ``Won`` or ``Lost`` (the key exists). With ``if_version``: ``Won``, ``Lost`` (another
+        version) or ``Gone`` (no such key; a conditional write never creates). Without a condition: ``Won``. Always
+        possible: ``Unknown``.
         """
 
     async def delete(self, key: str, *, if_version: str | None = None) -> Won | Lost | Gone | Unknown:
-        """Delete a key. ``Won`` also when it was absent and no condition was given; ``Gone`` when absent under a condition."""
+        """Delete a key. Absent: ``Gone`` under a condition, else ``Won``."""
 
     async def delete_many(self, keys: Iterable[str]) -> None:
         """Delete keys without conditions; absent ones are passed over. For retention only."""

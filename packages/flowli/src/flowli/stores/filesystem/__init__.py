@@ -1,0 +1,1 @@
+"""``file:``: a bucket in a folder on disk."""
