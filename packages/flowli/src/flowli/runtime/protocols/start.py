@@ -12,8 +12,8 @@ With a key (``keyed_start``), before step 1:
 0. The claim of the key; it carries all of the record but the arguments. *Crash after it*: the key leads to an execution
    that does not exist yet. Whoever asks for the key again, with the same arguments, does steps 1 and 2 for it: every
    finisher of one start writes the same bytes. With ``replace``, the execution behind the old claim has its terminal
-   entry before the claim is replaced; *a crash between the two* leaves a key that leads to a finished execution, and the
-   same call again replaces it.
+   entry before the claim is replaced; *a crash between the two* leaves a key that leads to a finished execution, and
+   the same call again replaces it.
 
 Taking (``take_start``), by the worker that dequeues a START and by the sweeper before it puts one again:
 
@@ -34,7 +34,6 @@ from flowli import codec
 from flowli.domain.entries import ExecutionCreated
 from flowli.domain.errors import DispatchConflict, NotAllowed
 from flowli.domain.execution import Execution
-from flowli.domain.ids import Eid
 from flowli.domain.memo import JournalFold
 from flowli.domain.ports import Ports, StartClaim
 from flowli.domain.provenance import Provenance
@@ -56,8 +55,8 @@ __all__ = [
 class OnConflict(StrEnum):
     """What a start does when its dispatch key already leads to an execution.
 
-    ``join``: return that execution, running or finished. ``reject``: refuse. ``allow_after_finish``: start another one if
-    it has finished, else join it. ``replace``: terminate it, then start another one.
+    ``join``: return that execution, running or finished. ``reject``: refuse. ``allow_after_finish``: start another one
+    if it has finished, else join it. ``replace``: terminate it, then start another one.
     """
 
     JOIN = "join"

@@ -1,0 +1,1 @@
+"""What tests of workflows and of backends use: clocks, suites of the ports, simulation."""
