@@ -23,6 +23,7 @@ class Message:
         sent_by: who, where, when.
         correlation: lets a receiver wait for one of several answers.
         seq: place in the channel from 1; 0 while it is not yet sent.
+        commit: the commit that holds it; a read after ``Position(commit - 1, ...)`` begins with it.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Message:
     sent_by: Provenance
     correlation: str | None = None
     seq: int = 0
+    commit: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,13 +252,18 @@ class FrameSuspended:
 
 @dataclass(frozen=True, slots=True)
 class FrameFulfilled:
-    """What the frame waited on has come. Its outcome follows in the same commit."""
+    """What the frame waited on has come. Its outcome follows in the same commit.
+
+    Attributes:
+        message_seq: of the message consumed; ``message_commit`` is its commit, where a later reader of the channel begins.
+    """
 
     tag: ClassVar[str] = "frame.fulfilled"
     fid: Fid
     attempt: int
     on: On
     message_seq: int | None = None
+    message_commit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ class JournalFold:
         suspended: the last suspension, while nothing followed it.
         frames: by fid, in the order of their start.
         applied: ids of requests that are journaled; never applied again.
-        consumed: for each channel the greatest message sequence number consumed.
+        consumed: for each channel the sequence numbers of the messages consumed.
         seq: of the last entry; ``at`` its instant.
     """
 
@@ -123,7 +123,7 @@ class JournalFold:
         self.frames: dict[Fid, Frame] = {}
         self.patches: dict[str, bool] = {}
         self.applied: set[str] = set()
-        self.consumed: dict[str, int] = {}
+        self.consumed: dict[str, set[int]] = {}
         self.cancel_requested: str | None = None
         self.paused: str | None = None
         self.erased = False
@@ -158,6 +158,10 @@ class JournalFold:
         if self.end is not None and not isinstance(body, ExecutionErased):
             self.anomalies.append(Anomaly(seq, f"{body.tag} after the end of the execution"))
             return
+        if self.suspended is not None and entry.by.site.epoch > self.epoch:
+            # a clean hand-over: the next owner's first commit needs no execution.resumed
+            self.epoch, self.suspended = entry.by.site.epoch, None
+            self._become(ExecutionStatus.RUNNING, seq)
         match body:
             case ExecutionStarted() | ExecutionResumed() | ExecutionSuspended():
                 self._lifecycle(body, entry, seq)
@@ -230,11 +234,6 @@ class JournalFold:
             self.applied.add(body.request)
 
     def _frame(self, body: AnyFrameBody, entry: JournalEntry, seq: int) -> None:
-        if self.suspended is not None and not isinstance(body, FrameSuspended):
-            # a clean hand-over: the first commit of the next owner rides with its first outcomes
-            self._epoch(entry.by.site.epoch, seq)
-            self.suspended = None
-            self.status = ExecutionStatus.RUNNING
         frame = self.frames.get(body.fid)
         if isinstance(body, FrameStarted):
             self._started(body, entry, seq, frame)
@@ -273,8 +272,7 @@ class JournalFold:
                 frame.waits_on = None
                 if isinstance(body.on, OnChannel) and body.message_seq is not None:
                     frame.message_seq = body.message_seq
-                    seen = self.consumed.get(body.on.channel, 0)
-                    self.consumed[body.on.channel] = max(seen, body.message_seq)
+                    self.consumed.setdefault(body.on.channel, set()).add(body.message_seq)
         if isinstance(body, FrameCompleted | FrameFailed | FrameCancelled | FrameDeferred) and frame.attempts:
             frame.attempts[-1].ended_at = entry.at
         if frame.status.ended:

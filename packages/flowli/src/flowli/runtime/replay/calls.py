@@ -1,0 +1,152 @@
+"""Frames as code meets them: what to do (an action), the call that can be awaited, and the frame once it is under way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+from flowli.domain.data import Data
+from flowli.domain.execution import ParentClose
+from flowli.domain.frames import FrameKind
+from flowli.domain.ids import Eid, Fid
+from flowli.domain.retry import RetryPolicy
+from flowli.domain.waits import On
+from flowli.runtime.replay.loop import WorkflowFuture, WorkflowLoop
+from flowli.timestamp import Timestamp
+
+if TYPE_CHECKING:
+    from flowli.runtime.replay.session import Session
+
+__all__ = [
+    "Action",
+    "CallEffect",
+    "FrameCall",
+    "FrameFuture",
+    "LiveFrame",
+    "ReceiveMessage",
+    "RunStep",
+    "StartChild",
+    "WaitUntil",
+]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RunStep:
+    """Run a function outside the loop."""
+
+    fn: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    retry: RetryPolicy
+    timeout_s: float | None
+    hint: Any
+
+
+@dataclass(frozen=True, slots=True)
+class StartChild:
+    """Start another execution and wait for its end."""
+
+    eid: Eid
+    workflow: str
+    version: str
+    args: dict[str, Data]
+    queue: str | None
+    on_parent_close: ParentClose
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiveMessage:
+    """Wait for a message on a channel (full name), or for the deadline."""
+
+    channel: str
+    deadline: Timestamp | None
+    correlation: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitUntil:
+    """Wait for an instant. ``handle`` is run when it comes, for timers that asyncio itself set."""
+
+    due_at: Timestamp
+    handle: asyncio.TimerHandle | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallEffect:
+    """Do something at the ports once; ``perform`` is safe to repeat."""
+
+    perform: Callable[[Any, LiveFrame], Awaitable[Data]]
+
+
+Action: TypeAlias = RunStep | StartChild | ReceiveMessage | WaitUntil | CallEffect
+
+
+@dataclass(slots=True, eq=False)
+class LiveFrame:
+    """One frame of a running coroutine.
+
+    Attributes:
+        decode: turns the memo into the value that the code sees.
+        need: journal sequence number of the last outcome that the code had seen; durable before any effect of the frame.
+        attempt: number of the attempt under way.
+        retry_at: when the next attempt is due, while the frame waits for it.
+        waits_on: what ``frame.suspended`` last said.
+        marked_epoch: epoch of the wait marker that stands for it, 0 for none.
+    """
+
+    fid: Fid
+    kind: FrameKind
+    name: str
+    digest: str
+    action: Action
+    decode: Callable[[Data], Any]
+    metadata: dict[str, Data] = field(default_factory=dict)
+    future: FrameFuture | None = None
+    attempt: int = 1
+    need: int = 0
+    launched: bool = False
+    ended: bool = False
+    retry_at: Timestamp | None = None
+    waits_on: On | None = None
+    waiting_since: Timestamp | None = None
+
+    def describe(self) -> str:
+        """What it is, for reports."""
+        return f"{self.kind} '{self.name}' as {self.fid}"
+
+
+class FrameFuture(WorkflowFuture[Any]):
+    """What the code waits on. Cancelling it abandons the frame."""
+
+    def __init__(self, session: Session, frame: LiveFrame, *, loop: WorkflowLoop) -> None:
+        super().__init__(loop=loop)
+        self._session = session
+        self._frame = frame
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        """Abandon the frame: its outcome no longer matters to the code."""
+        cancelled = super().cancel(msg)
+        if cancelled:
+            self._session.abandon(self._frame, "cancelled")
+        return cancelled
+
+
+class FrameCall(Generic[T]):
+    """A frame that was made and not yet started: ``await`` it, or pass it to ``asyncio.gather`` and the like."""
+
+    __slots__ = ("_session", "frame")
+
+    def __init__(self, session: Session, frame: LiveFrame) -> None:
+        self._session = session
+        self.frame = frame
+
+    def __await__(self) -> Generator[Any, None, T]:
+        return self._session.enter(self.frame).__await__()
+
+    def __repr__(self) -> str:
+        return f"<{self.frame.describe()}>"

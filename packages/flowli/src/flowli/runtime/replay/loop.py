@@ -1,0 +1,318 @@
+"""``WorkflowLoop``: an ``asyncio`` event loop with a FIFO ready queue, durable time and no I/O.
+
+Its order of execution depends on nothing but the order in which outcomes are delivered, so that the same deliveries give the
+same run: callbacks run first in, first out; tasks and futures hash by creation number, which makes the sets inside
+``asyncio.wait`` and ``TaskGroup`` iterate alike; ``call_later`` becomes a timer of the host, which journals its firing.
+
+It never runs by itself. The host calls ``run_ready`` from a plain callback of the worker's loop (never inside a task: from
+Python 3.14 on, tasks of two loops cannot be nested in one thread).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import sys
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from typing import Any, NoReturn, Protocol, TypeVar
+
+from flowli.domain.errors import NotDeterministic
+
+__all__ = ["TimerHost", "WorkflowFuture", "WorkflowLoop", "WorkflowTask"]
+
+T = TypeVar("T")
+
+
+class TimerHost(Protocol):
+    """Who keeps time for a loop."""
+
+    def time_s(self) -> float:
+        """The greatest instant delivered so far, in seconds since 1970."""
+
+    def arm(self, handle: asyncio.TimerHandle) -> None:
+        """Run ``handle`` at ``handle.when()``, by calling ``WorkflowLoop.fire``."""
+
+    def disarm(self, handle: asyncio.TimerHandle) -> None:
+        """``handle`` was cancelled before it fired."""
+
+
+class WorkflowFuture(asyncio.Future[T]):
+    """A future that hashes by creation number."""
+
+    def __init__(self, *, loop: WorkflowLoop) -> None:
+        self._number = loop.next_number()
+        super().__init__(loop=loop)
+
+    def __hash__(self) -> int:
+        return self._number
+
+
+class WorkflowTask(asyncio.Task[T]):
+    """A task that hashes by creation number."""
+
+    def __init__(
+        self,
+        coro: Generator[Any, None, T] | Coroutine[Any, Any, T],
+        *,
+        loop: WorkflowLoop,
+        name: str | None,
+        context: contextvars.Context | None,
+    ) -> None:
+        # set first: the base class puts the task into a set of all tasks
+        self._number = loop.next_number()
+        super().__init__(coro, loop=loop, name=name or f"task-{self._number}", context=context)
+
+    def __hash__(self) -> int:
+        return self._number
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        """Cancel as usual; the loop remembers that it happened."""
+        loop = self.get_loop()
+        assert isinstance(loop, WorkflowLoop)
+        loop.cancelled_tasks += 1
+        return super().cancel(msg)
+
+
+class WorkflowLoop(asyncio.AbstractEventLoop):
+    """See the module's docstring.
+
+    Attributes:
+        tasks: every task that has not ended, in the order of creation. They are held strongly.
+        unhandled: what ``call_exception_handler`` was told, for the log.
+        cancelled_tasks: how often ``cancel`` was called on a task.
+    """
+
+    def __init__(self, host: TimerHost) -> None:
+        self._host = host
+        self._ready: deque[asyncio.Handle] = deque()
+        self._number = 0
+        self._running = False
+        self._closed = False
+        self._generators: dict[int, AsyncGenerator[Any, Any]] = {}
+        self.tasks: dict[int, WorkflowTask[Any]] = {}
+        self.unhandled: list[dict[str, Any]] = []
+        self.cancelled_tasks = 0
+
+    # --- driven by the host -------------------------------------------------------------------------------------------
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is ready: only a delivery can make the code go on."""
+        return not self._ready
+
+    def run_ready(self) -> None:
+        """Run until nothing is ready: one slice. Call it from a plain callback of the outer loop."""
+        outer = asyncio._get_running_loop()
+        hooks = sys.get_asyncgen_hooks()
+        asyncio._set_running_loop(self)
+        sys.set_asyncgen_hooks(firstiter=self._generator_started, finalizer=self._generator_dropped)
+        self._running = True
+        try:
+            while self._ready:
+                handle = self._ready.popleft()
+                if not handle.cancelled():
+                    try:
+                        handle._run()
+                    except (SystemExit, KeyboardInterrupt):
+                        # the task that raised it has recorded it as its outcome; the worker goes on
+                        pass
+        finally:
+            self._running = False
+            sys.set_asyncgen_hooks(*hooks)
+            asyncio._set_running_loop(outer)
+
+    def fire(self, handle: asyncio.TimerHandle) -> None:
+        """The instant of ``handle`` has come."""
+        if not handle.cancelled():
+            self._ready.append(handle)
+
+    def next_number(self) -> int:
+        """Numbers tasks and futures in the order of their creation."""
+        self._number += 1
+        return self._number
+
+    def drop(self) -> None:
+        """Close every coroutine without letting anything it does be scheduled, and close the loop."""
+        self._closed = True
+        self._ready.clear()
+        outer = asyncio._get_running_loop()
+        hooks = sys.get_asyncgen_hooks()
+        asyncio._set_running_loop(self)
+        sys.set_asyncgen_hooks(firstiter=None, finalizer=None)
+        try:
+            for task in list(self.tasks.values()):
+                task._log_destroy_pending = False  # type: ignore[attr-defined]
+                coro = task.get_coro()
+                if coro is not None:
+                    try:
+                        coro.close()
+                    except BaseException:
+                        # code that awaits or raises while it is dropped changes nothing: the execution goes on elsewhere
+                        pass
+            self._generators.clear()
+            self._ready.clear()
+            self.tasks.clear()
+        finally:
+            sys.set_asyncgen_hooks(*hooks)
+            asyncio._set_running_loop(outer)
+
+    # --- used by asyncio ----------------------------------------------------------------------------------------------
+
+    def call_soon(
+        self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.Handle:
+        """Run ``callback`` after everything that is ready now."""
+        handle = asyncio.Handle(callback, args, self, context)
+        if not self._closed:
+            self._ready.append(handle)
+        return handle
+
+    def call_later(
+        self, delay: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Run ``callback`` once ``delay`` seconds of durable time have passed."""
+        return self.call_at(self.time() + delay, callback, *args, context=context)
+
+    def call_at(
+        self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Run ``callback`` at ``when``, seconds since 1970 in durable time."""
+        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        if when <= self.time():
+            self._ready.append(handle)
+        else:
+            handle._scheduled = True  # type: ignore[attr-defined]
+            self._host.arm(handle)
+        return handle
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        self._host.disarm(handle)
+
+    def time(self) -> float:
+        """Durable time: seconds since 1970 of the last delivery."""
+        return self._host.time_s()
+
+    def create_future(self) -> WorkflowFuture[Any]:
+        """A future of this loop."""
+        return WorkflowFuture(loop=self)
+
+    def create_task(  # type: ignore[override]
+        self,
+        coro: Generator[Any, None, T] | Coroutine[Any, Any, T],
+        *,
+        name: str | None = None,
+        context: contextvars.Context | None = None,
+        **_: Any,
+    ) -> WorkflowTask[T]:
+        """Start a task.
+
+        Raises:
+            NotDeterministic: ``asyncio.as_completed`` was given bare coroutines, which it starts in random order.
+        """
+        if _started_by_as_completed():
+            coro.close()
+            raise NotDeterministic(
+                "asyncio.as_completed starts bare coroutines in random order; make tasks first "
+                "(asyncio.create_task) or use ctx.as_completed"
+            )
+        task = WorkflowTask(coro, loop=self, name=name, context=context)
+        self.tasks[task._number] = task
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self.tasks.pop(hash(task), None)
+
+    def _generator_started(self, generator: AsyncGenerator[Any, Any]) -> None:
+        self._generators[id(generator)] = generator
+
+    def _generator_dropped(self, generator: AsyncGenerator[Any, Any]) -> None:
+        self._generators.pop(id(generator), None)
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Remember what nobody awaits, for the log."""
+        self.unhandled.append(context)
+
+    def default_exception_handler(self, context: dict[str, Any]) -> None:
+        """The same as ``call_exception_handler``."""
+        self.unhandled.append(context)
+
+    def set_exception_handler(self, handler: object) -> None:
+        """Ignored: the engine handles what nobody awaits."""
+
+    def get_exception_handler(self) -> None:
+        """None."""
+
+    def get_debug(self) -> bool:
+        """Debug mode would read the machine's clock."""
+        return False
+
+    def set_debug(self, enabled: bool) -> None:
+        """Ignored."""
+
+    def get_task_factory(self) -> None:
+        """None."""
+
+    def set_task_factory(self, factory: object) -> None:
+        """Refused."""
+        _refuse("loop.set_task_factory")
+
+    def is_running(self) -> bool:
+        """Whether a slice is under way."""
+        return self._running
+
+    def is_closed(self) -> bool:
+        """Whether the coroutine was dropped."""
+        return self._closed
+
+    def close(self) -> None:
+        """Refused: the loop belongs to the engine."""
+        _refuse("loop.close")
+
+    async def shutdown_asyncgens(self) -> None:
+        """Nothing to do."""
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """Nothing to do."""
+
+
+def _refuse(what: str) -> NoReturn:
+    raise NotDeterministic(
+        f"{what} cannot be used in a workflow: a replay could not repeat it; do it in a step (await ctx.step(...))"
+    )
+
+
+def _started_by_as_completed() -> bool:
+    frame = sys._getframe(2)
+    if frame.f_code.co_name not in ("ensure_future", "_ensure_future") or frame.f_globals.get("__name__") != "asyncio.tasks":
+        return False
+    above = frame.f_back
+    for _ in range(4):
+        if above is None or above.f_globals.get("__name__") != "asyncio.tasks":
+            return False
+        code = above.f_code
+        if code.co_name == "as_completed" or getattr(code, "co_qualname", "").startswith("_AsCompletedIterator"):
+            return True
+        above = above.f_back
+    return False
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    def method(self: WorkflowLoop, *args: Any, **kwargs: Any) -> NoReturn:
+        _refuse(f"loop.{name}")
+
+    method.__name__ = name
+    method.__doc__ = "Refused: it would do I/O, use threads or read the machine's clock."
+    return method
+
+
+for _name in (
+    "run_in_executor run_forever run_until_complete stop call_soon_threadsafe set_default_executor getaddrinfo getnameinfo "
+    "create_connection create_server create_unix_connection create_unix_server create_datagram_endpoint start_tls sendfile "
+    "connect_read_pipe connect_write_pipe connect_accepted_socket subprocess_exec subprocess_shell add_reader remove_reader "
+    "add_writer remove_writer sock_recv sock_recv_into sock_recvfrom sock_recvfrom_into sock_sendall sock_sendto "
+    "sock_connect sock_accept sock_sendfile add_signal_handler remove_signal_handler"
+).split():
+    setattr(WorkflowLoop, _name, _refused(_name))
+WorkflowLoop.__abstractmethods__ = frozenset()
