@@ -43,8 +43,8 @@ OBSERVER = "def flowli_observers(): raise RuntimeError('no such thing')\n"
 @pytest.mark.parametrize("flip", [False, True])
 def test_two_stores_of_one_name_stop_every_command_naming_both_distributions(tmp_path, flip):
     pair = [wheel(tmp_path, "acme-one", STORE), wheel(tmp_path, "acme-two", STORE)]
-    done = flowli("list", "--storage", f"file:{tmp_path}/bucket", wheels=pair[::-1] if flip else pair)
-    assert done.returncode == 1
+    done = flowli("list", wheels=pair[::-1] if flip else pair, FLOWLI_STORAGE=f"file:{tmp_path}/bucket")
+    assert done.returncode == 2
     assert "flowli_stores is given 'ftp' twice" in done.stderr
     assert "acme-one 1.0" in done.stderr
     assert "acme-two 1.0" in done.stderr
@@ -55,8 +55,8 @@ def test_two_stores_of_one_name_stop_every_command_naming_both_distributions(tmp
 @pytest.mark.parametrize("flip", [False, True])
 def test_two_plugins_of_one_name_stop_every_command_naming_both_distributions(tmp_path, flip):
     pair = [wheel(tmp_path, "acme-one", "", entry="acme"), wheel(tmp_path, "acme-two", "", entry="acme")]
-    done = flowli("list", "--storage", f"file:{tmp_path}/bucket", wheels=pair[::-1] if flip else pair)
-    assert done.returncode == 1
+    done = flowli("list", wheels=pair[::-1] if flip else pair, FLOWLI_STORAGE=f"file:{tmp_path}/bucket")
+    assert done.returncode == 2
     assert "Two plugins are named 'acme': one of acme-one 1.0, one of acme-two 1.0." in done.stderr
 
 
@@ -69,9 +69,10 @@ def test_two_plugins_of_one_name_stop_every_command_naming_both_distributions(tm
         ("import acme_sdk_that_is_missing\n", "does not import acme_one (ModuleNotFoundError: No module named"),
     ],
 )
-def test_a_broken_plugin_stops_with_one_sentence_about_its_distribution(tmp_path, code, sentence):
-    done = flowli("list", "--storage", f"file:{tmp_path}/bucket", wheels=[wheel(tmp_path, "acme-one", code)])
-    assert done.returncode == 1
+@pytest.mark.parametrize("command", ["list", "--help"])
+def test_a_broken_plugin_stops_with_one_sentence_about_its_distribution(tmp_path, code, sentence, command):
+    done = flowli(command, wheels=[wheel(tmp_path, "acme-one", code)], FLOWLI_STORAGE=f"file:{tmp_path}/bucket")
+    assert done.returncode == 2
     assert sentence in done.stderr
     assert "'acme_one' of acme-one 1.0" in done.stderr
     assert "Traceback" not in done.stderr

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from flowli.descriptors import StoreFactory, StoreType
-
-if TYPE_CHECKING:
-    pass
+from flowli.descriptors import CommandType, StoreFactory, StoreType
 
 
 def _filesystem() -> StoreFactory:
@@ -28,3 +23,10 @@ def flowli_stores() -> list[StoreType]:
         StoreType("file", "A folder on disk", _filesystem),
         StoreType("memory", "The memory of this process; gone when it ends", _memory),
     ]
+
+
+def flowli_commands() -> list[CommandType]:
+    """The commands of the core."""
+    from flowli.cli.commands import core_commands
+
+    return core_commands()
