@@ -14,6 +14,7 @@ import socket
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
@@ -87,6 +88,9 @@ class World(Protocol):
         ``work`` must use clients of its own; nothing it touches may belong to the caller's loop unless it is thread-safe.
         """
 
+    def pool(self, name: str, threads: int) -> Executor:
+        """An executor for calls that block; at most ``threads`` run at once. The caller shuts it down."""
+
 
 class SystemWorld:
     """The real thing."""
@@ -142,6 +146,9 @@ class SystemWorld:
 
     def background(self, name: str, work: Callable[[], Awaitable[None]]) -> Background:
         return _ThreadLoop(name, work)
+
+    def pool(self, name: str, threads: int) -> Executor:
+        return ThreadPoolExecutor(threads, thread_name_prefix=name)
 
 
 class _ThreadLoop:

@@ -1,4 +1,4 @@
-"""Read a log forward: the next number, then pages in parallel, segments where there are. An absent number is the tail."""
+"""Read a log forward: the next number, then pages in parallel, segments where there are. Absent means tail."""
 
 from __future__ import annotations
 

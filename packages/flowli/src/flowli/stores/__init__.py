@@ -14,6 +14,8 @@ from flowli.world import SYSTEM, World
 
 __all__ = ["open_store"]
 
+_ALIASES = {"filesystem": "file"}
+
 
 def open_store(storage: str | Mapping[str, object], *, world: World = SYSTEM) -> ObjectStore:
     """Open a store.
@@ -41,5 +43,5 @@ def open_store(storage: str | Mapping[str, object], *, world: World = SYSTEM) ->
     kind = storage.get("type")
     if not isinstance(kind, str):
         raise StoreConfigError("The storage mapping has no 'type'", "Add one, for example {'type': 'file', 'path': …}")
-    made: ObjectStore = plugins.find_store(kind).load().from_config(storage, world=world)
+    made: ObjectStore = plugins.find_store(_ALIASES.get(kind, kind)).load().from_config(storage, world=world)
     return made
