@@ -60,7 +60,6 @@ def flowli_stores() -> list[StoreType]:
         def flowli_stores():
             return [StoreType("ftp", "Files on an FTP server", load_ftp)]
     """
-    ...
 
 
 @hookspec
@@ -81,7 +80,6 @@ def flowli_backends() -> list[BackendType]:
         def flowli_backends():
             return [BackendType("rows", "Executions in a relational database", load_rows)]
     """
-    ...
 
 
 @hookspec
@@ -102,7 +100,6 @@ def flowli_patterns() -> list[PatternType]:
         def flowli_patterns():
             return [PatternType("quorum", "Wait until most voters agree", load_quorum)]
     """
-    ...
 
 
 @hookspec
@@ -123,7 +120,6 @@ def flowli_commands() -> list[CommandType]:
         def flowli_commands():
             return [CommandType("bill", "Show what the bucket costs", load_bill)]
     """
-    ...
 
 
 @hookspec
@@ -144,7 +140,6 @@ def flowli_workflows() -> list[WorkflowType]:
         def flowli_workflows():
             return [WorkflowType("backups", "Nightly backups of a bucket", load_backups)]
     """
-    ...
 
 
 @hookspec
@@ -166,7 +161,6 @@ def flowli_observers() -> list[ObserverType]:
         def flowli_observers():
             return [ObserverType("counts", "Counts of started and finished executions", load_counts)]
     """
-    ...
 
 
 @hookspec
@@ -187,7 +181,6 @@ def flowli_codecs() -> list[CodecType]:
         def flowli_codecs():
             return [CodecType("vault", "Encryption with keys from a vault", load_vault)]
     """
-    ...
 
 
 @hookspec
@@ -208,7 +201,6 @@ def flowli_event_sources() -> list[EventSourceType]:
         def flowli_event_sources():
             return [EventSourceType("mail", "Messages of a mailbox", load_mail)]
     """
-    ...
 
 
 @hookspec
@@ -229,7 +221,6 @@ def flowli_api_routers() -> list[ApiRouterType]:
         def flowli_api_routers():
             return [ApiRouterType("votes", "Open votes and ballots", load_votes)]
     """
-    ...
 
 
 @hookspec
@@ -250,7 +241,6 @@ def flowli_authenticators() -> list[AuthenticatorType]:
         def flowli_authenticators():
             return [AuthenticatorType("ldap", "Names and groups from a directory", load_ldap)]
     """
-    ...
 
 
 @hookspec
@@ -271,7 +261,6 @@ def flowli_agents() -> list[AgentType]:
         def flowli_agents():
             return [AgentType("render", "The rendering farm", load_render)]
     """
-    ...
 
 
 @hookspec
@@ -292,7 +281,6 @@ def flowli_sweep_jobs() -> list[SweepJobType]:
         def flowli_sweep_jobs():
             return [SweepJobType("ballots", "Close ballots whose time is up", load_ballots)]
     """
-    ...
 
 
 @hookspec
@@ -314,7 +302,6 @@ def flowli_engine_extensions() -> list[EngineExtensionType]:
         def flowli_engine_extensions():
             return [EngineExtensionType("votes", "Open and count votes", load_votes)]
     """
-    ...
 
 
 @hookspec
@@ -336,7 +323,6 @@ def flowli_explainers() -> list[ExplainerType]:
         def flowli_explainers():
             return [ExplainerType("votes", "Says which voters are missing", load_votes)]
     """
-    ...
 
 
 @hookspec
@@ -357,7 +343,6 @@ def flowli_event_sinks() -> list[EventSinkType]:
         def flowli_event_sinks():
             return [EventSinkType("topic", "A topic of the message broker", load_topic)]
     """
-    ...
 
 
 @hookspec
@@ -378,4 +363,3 @@ def flowli_tools() -> list[ToolType]:
         def flowli_tools():
             return [ToolType("translate", "Texts from one language to another", load_translate)]
     """
-    ...
