@@ -37,9 +37,3 @@ def modules() -> list[Module]:
             found.append(Module(name, path, text, ast.parse(text, str(path))))
     assert len(found) > 20
     return found
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, [])]
-    for line in sorted(f"{name}: {value}" for report in reports for name, value in report.user_properties):
-        terminalreporter.write_line(line)
