@@ -26,6 +26,7 @@ NAMES = {
 # file: (what it may use nevertheless, why)
 EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "flowli.world": ({*WHOLE_MODULES, *NAMES, "random"}, "it is the reader"),
+    "flowli.testing.clock": ({"asyncio.sleep"}, "a World of its own: it lets other tasks run, no time passes"),
 }
 
 
@@ -40,16 +41,24 @@ def uses(tree: ast.Module) -> list[tuple[str, int]]:
         elif isinstance(node, ast.ImportFrom) and not node.level:
             for alias in node.names:
                 imported[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-    unseeded = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call) and not node.args}
-    names = [(node, dotted(node, imported)) for node in ast.walk(tree)]
-    return [(name, node.lineno) for node, name in names if name and reads_the_world(name, id(node) in unseeded)]
-
-
-def reads_the_world(name: str, unseeded_call: bool) -> bool:
-    if name == "random.Random":  # as a type, or from a seed, it reads nothing
-        return unseeded_call
-    module, dot, _ = name.partition(".")
-    return name in NAMES or name.endswith(".run_in_executor") or bool(dot and module in {*WHOLE_MODULES, "random"})
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    bare = {id(call.func) for call in calls if not call.args}
+    shared_pool = {id(call.func) for call in calls if call.args and ast.unparse(call.args[0]) == "None"}
+    found = []
+    for node in ast.walk(tree):
+        name = dotted(node, imported)
+        if name is None:
+            continue
+        if name == "random.Random":  # as a type, or from a seed, it reads nothing
+            bad = id(node) in bare
+        elif name.endswith(".run_in_executor"):  # a pool of a World is no reader; the one of asyncio is
+            bad, name = id(node) in shared_pool, "run_in_executor"
+        else:
+            module, dot, _ = name.partition(".")
+            bad = name in NAMES or bool(dot and module in {*WHOLE_MODULES, "random"})
+        if bad:
+            found.append((name, node.lineno))
+    return found
 
 
 def dotted(node: ast.AST, imported: dict[str, str]) -> str | None:
@@ -109,6 +118,7 @@ def test_the_check_sees(code):
         "import threading\nthreading.Lock()",
         "from datetime import datetime\ndatetime.fromisoformat('2026-01-01')",
         "async def f(world): await world.sleep(1)",
+        "async def f(loop, pool): await loop.run_in_executor(pool, print)",
     ],
 )
 def test_the_check_lets_pass(code):
