@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = Path(__file__).parents[2] / "packages"
+ROOT = Path(__file__).parents[2]
+PACKAGES = ROOT / "packages"
 DISTRIBUTIONS = sorted(path.parent.name for path in PACKAGES.glob("*/pyproject.toml"))
 
 
@@ -24,6 +25,17 @@ def test_there_are_seven_distributions():
         "flowli-patterns",
         "flowli-runner",
     ]
+
+
+def test_every_folder_in_packages_is_a_distribution():
+    """One without pyproject.toml stops every hatch command."""
+    assert sorted(path.name for path in PACKAGES.iterdir() if path.is_dir()) == DISTRIBUTIONS
+
+
+def test_the_root_holds_what_the_architecture_says_and_nothing_else():
+    ignored = {line.strip("/\n") for line in (ROOT / ".gitignore").read_text().splitlines()}
+    found = {path.name for path in ROOT.iterdir() if not path.name.startswith(".")} - ignored
+    assert found == {"README.md", "docs", "hatch.toml", "noxfile.py", "packages", "tests"}
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)

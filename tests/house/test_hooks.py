@@ -62,3 +62,13 @@ def test_the_example_of_a_hook_is_a_plugin_that_works(name):
     (descriptor,) = manager.all(DESCRIPTORS[name]).values()
     assert type(descriptor) is DESCRIPTORS[name]
     assert manager.plugins[0].provides == ((name, descriptor.name),)
+
+
+@pytest.mark.parametrize("name", sorted(ARCHITECTURE))
+def test_a_hook_says_truly_whether_this_version_reads_it(name, modules):
+    kind = DESCRIPTORS[name].__name__
+    givers = {"flowli.descriptors", "flowli.hookspecs", "flowli.cli.commands"}
+    others = [one for one in modules if one.name not in givers and not one.name.endswith(".plugin")]
+    readers = [one.name for one in others if re.search(rf"\b{kind}\b", one.text)]
+    says_nothing = "Read by: nothing in this version yet." in inspect.getdoc(SPECS[name])
+    assert says_nothing == (not readers), readers
