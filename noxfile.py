@@ -4,9 +4,10 @@ from pathlib import Path
 
 import nox
 
-nox.needs_version = ">=2025.2.9"
+nox.needs_version = ">=2026.1"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.error_on_missing_interpreters = False
+nox.options.download_python = "never"
 nox.options.sessions = ["tests", "isolated", "build", "hatch"]
 
 ENVS = nox.project.load_toml("hatch.toml")["envs"]
