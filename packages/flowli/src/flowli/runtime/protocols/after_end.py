@@ -1,7 +1,7 @@
 """What every end of an execution is followed by, whoever appended the terminal entry. Each step may be done twice.
 
 1. Post the twin to the control log and wait for it. *Crash before it*: the sweeper posts it from the journal.
-2. Tell the parent: a RESUME that names this child. *Crash before it*: the task that led to the end is still there,
+2. Tell the parent (``complete_child``). *Crash before it*: the task that led to the end is still there,
    and who takes it does steps 2 to 4 again; the audit of the parent finds the end of its child as well.
 3. Ask the children that still run to cancel, unless they were started to outlive their parent. The request's id is made
    of this execution's, so that it is left once.
@@ -19,9 +19,10 @@ from flowli.domain.ports import LeaseRequest
 from flowli.domain.provenance import Provenance
 from flowli.domain.waits import OnChannel
 from flowli.runtime.protocols.ask import ask
+from flowli.runtime.protocols.complete_child import tell_parent
 from flowli.runtime.protocols.standing import Standing, find_standing
 from flowli.runtime.protocols.twins import twins
-from flowli.runtime.protocols.wake import ChildCause, resume_task
+from flowli.runtime.protocols.wake import ChildCause
 from flowli.runtime.services import Services
 
 __all__ = ["after_end", "waited_on"]
@@ -50,21 +51,10 @@ def waited_on(entry: JournalEntry) -> tuple[str, ...]:
 
 
 async def _tell_parent(services: Services, standing: Standing, end: JournalEntry) -> None:
-    child = standing.execution
-    if child.parent is None:
+    child, body = standing.execution, standing.fold.end
+    if child.parent is None or body is None:
         return
-    queue = child.parent_queue or child.queue
-    await services.ports.queue.enqueue(
-        resume_task(
-            queue=queue,
-            priority=child.priority,
-            eid=child.parent.eid,
-            cause=ChildCause(child.eid),
-            at=end.at,
-            by=end.by,
-        )
-    )
-    services.hub.wake_queue(queue)
+    await tell_parent(services.ports, services.hub, child, body, at=end.at, by=end.by)
     services.hub.wake_execution(child.parent.eid, ChildCause(child.eid).key)
 
 

@@ -1,26 +1,22 @@
 """Starting an execution, with or without a dispatch key, and taking a START task.
 
-Put (``put_start``), in this order:
-
-1. The START task; it carries the whole record. *Crash after it*: nothing was acknowledged; whoever dequeues the task
+0. With a key (``keyed_start``): the claim of the key; it carries all of the record but the arguments. *Crash after it*:
+   the key leads to an execution that does not exist yet. Whoever asks for the key again, with the same arguments, does
+   steps 1 to 3 for it: every finisher of one start writes the same bytes. With ``replace``, the execution behind the old
+   claim has its terminal entry before the claim is replaced; *a crash between the two* leaves a key that leads to a
+   finished execution, and the same call again replaces it.
+1. (``put_start``) A timer, if there is an execution timeout. *Crash after it*: it fires for nobody and is deleted.
+2. The START task; it carries the whole record. *Crash after it*: nothing was acknowledged; whoever dequeues the task
    writes the record from it and runs.
-2. The record. *Crash after it*: the execution exists and will run; only ``execution.created`` is missing in the control
+3. The record. *Crash after it*: the execution exists and will run; only ``execution.created`` is missing in the control
    log, and ``execution.started`` repeats all that it says.
-
-With a key (``keyed_start``), before step 1:
-
-0. The claim of the key; it carries all of the record but the arguments. *Crash after it*: the key leads to an execution
-   that does not exist yet. Whoever asks for the key again, with the same arguments, does steps 1 and 2 for it: every
-   finisher of one start writes the same bytes. With ``replace``, the execution behind the old claim has its terminal
-   entry before the claim is replaced; *a crash between the two* leaves a key that leads to a finished execution, and
-   the same call again replaces it.
 
 Taking (``take_start``), by the worker that dequeues a START and by the sweeper before it puts one again:
 
 1. Read the record.
 2. If there is none, or if the journal is empty, read the archive: an archive means that the execution has finished; a
-   record beside it is a leftover of a late step 2 above and is deleted.
-3. Write the record from the task, if there was none. *Crash after it*: as after step 2 above.
+   record beside it is a leftover of a late step 3 above and is deleted.
+3. Write the record from the task, if there was none. *Crash after it*: as after step 3 above.
 4. Read the archive again: retention may have put it between 2 and 3.
 """
 
@@ -28,16 +24,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from enum import StrEnum
 
 from flowli import codec
 from flowli.domain.entries import ExecutionCreated
 from flowli.domain.errors import DispatchConflict, NotAllowed
 from flowli.domain.execution import Execution
+from flowli.domain.ids import ROOT
 from flowli.domain.memo import JournalFold
 from flowli.domain.ports import Ports, StartClaim
 from flowli.domain.provenance import Provenance
 from flowli.domain.tasks import Task, TaskKind
+from flowli.domain.timers import Timer
 from flowli.timestamp import Timestamp
 
 __all__ = [
@@ -111,7 +110,10 @@ def created(execution: Execution) -> ExecutionCreated:
 
 
 async def put_start(ports: Ports, execution: Execution, by: Provenance) -> None:
-    """Put the START task, then the record. When it returns, the execution will run. Doing it twice is doing it once."""
+    """Steps 1 to 3. When it returns, the execution will run. Doing it twice is doing it once."""
+    if execution.timeout_s is not None:
+        due_at = execution.created_at + timedelta(seconds=execution.timeout_s)
+        await ports.timers.set(Timer(due_at, execution.eid, ROOT, execution.queue, execution.priority))
     await ports.queue.enqueue(start_task(execution, by))
     await ports.executions.put(execution)
 

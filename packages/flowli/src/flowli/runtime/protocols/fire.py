@@ -1,0 +1,33 @@
+"""Firing a timer.
+
+1. Enqueue a RESUME for it, on the queue the timer names, at its due time: one task, however often the timer is fired.
+   *Crash after it*: the timer is fired again; a RESUME that was acked meanwhile is put once more, and acked unread,
+   since what it names is journaled.
+2. Delete the timer, now that the RESUME is durable.
+"""
+
+from __future__ import annotations
+
+from flowli.domain.provenance import Provenance
+from flowli.domain.timers import Timer
+from flowli.runtime.protocols.wake import TimerCause, resume_task
+from flowli.runtime.services import Services
+
+__all__ = ["fire"]
+
+
+async def fire(services: Services, timer: Timer, by: Provenance) -> None:
+    """Fire a timer that is due."""
+    await services.ports.queue.enqueue(
+        resume_task(
+            queue=timer.queue,
+            priority=timer.priority,
+            eid=timer.eid,
+            cause=TimerCause(timer.timer_id),
+            at=timer.due_at,
+            by=by,
+        )
+    )
+    await services.ports.timers.cancel(timer)
+    services.hub.wake_queue(timer.queue)
+    services.hub.wake_execution(timer.eid, TimerCause(timer.timer_id).key)

@@ -1,0 +1,238 @@
+"""``Sweeper``: makes happen what nothing else in a bucket does by itself.
+
+It has no lease. Each of its actions may be done twice, so that any number of sweepers can run. A pass costs what is
+due and what has changed; beside it, each waiting execution is audited once per ``audit_period_s``, spread over the
+passes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import structlog
+
+from flowli.domain.errors import BackendUnavailable, OutcomeUnknown
+from flowli.domain.execution import ExecutionStatus
+from flowli.domain.provenance import ActorKind, Provenance
+from flowli.domain.waits import OnChannel
+from flowli.runtime.control_fold import ControlFold, Known
+from flowli.runtime.protocols.audit import audit
+from flowli.runtime.protocols.fire import fire
+from flowli.runtime.protocols.recover import Recovery, recover_pending, recover_running, vacant
+from flowli.runtime.schedule import Schedule
+from flowli.runtime.services import Services
+
+if TYPE_CHECKING:
+    from flowli.runtime.engine.engine import Engine
+
+__all__ = ["SweepJob", "SweepReport", "Sweeper"]
+
+T = TypeVar("T")
+
+_log = structlog.get_logger("flowli.sweeper")
+_AT_ONCE = 32
+_TIMERS_A_PAGE = 1000
+
+
+class SweepJob(Protocol):
+    """Further work of every pass. It may be done twice, also at the same time."""
+
+    async def __call__(self, services: Services) -> object:
+        """Do what is due."""
+
+
+@dataclass(slots=True)
+class SweepReport:
+    """What one pass did.
+
+    Attributes:
+        timers: timers fired.
+        promoted: delayed tasks made ready.
+        resumed: RESUME tasks put for executions whose owner vanished.
+        restarted: START tasks put again.
+        twins: executions whose missing control entries were posted.
+        audited: waiting executions looked at.
+        woken: RESUME tasks put by the audit.
+        markers: wait markers cleared.
+        jobs: further jobs done.
+    """
+
+    timers: int = 0
+    promoted: int = 0
+    resumed: int = 0
+    restarted: int = 0
+    twins: int = 0
+    audited: int = 0
+    woken: int = 0
+    markers: int = 0
+    jobs: int = 0
+
+    @property
+    def idle(self) -> bool:
+        """Whether there was nothing to do."""
+        return not any(getattr(self, field.name) for field in fields(self) if field.name != "jobs")
+
+
+class Sweeper:
+    """Fires timers, promotes delayed tasks, recovers executions, repairs the control log, audits what waits.
+
+    Args:
+        jobs: further work of each pass.
+    """
+
+    def __init__(self, engine: Engine, *, jobs: Sequence[SweepJob] = ()) -> None:
+        self._services = engine.services
+        self._jobs = tuple(jobs)
+        self._fold = ControlFold()
+        self._checks = Schedule()
+        self._delays: dict[object, float] = {}
+        self._stop = asyncio.Event()
+
+    async def run(self, *, interval_s: float | None = None) -> None:
+        """Sweep until ``stop``; a pass that the backend fails is tried again.
+
+        Args:
+            interval_s: pause between two passes; None leaves it to the backend.
+        """
+        pause_s = self._services.ports.poll_hint_s if interval_s is None else interval_s
+        while not self._stop.is_set():
+            try:
+                await self.sweep_once()
+            except (BackendUnavailable, OutcomeUnknown) as error:
+                _log.warning("pass given up; the next one goes on", error=str(error))
+            await self._pause(pause_s)
+
+    def stop(self) -> None:
+        """End ``run`` after the pass under way."""
+        self._stop.set()
+
+    async def sweep_once(self) -> SweepReport:
+        """Do one pass."""
+        report = SweepReport()
+        await self._fire_timers(report)
+        await self._promote(report)
+        await self._follow(report)
+        await self._check(report)
+        await self._run_jobs(report)
+        return report
+
+    async def _pause(self, seconds: float) -> None:
+        stopped = asyncio.ensure_future(self._stop.wait())
+        timer = asyncio.ensure_future(self._services.world.sleep(seconds))
+        try:
+            await asyncio.wait((stopped, timer), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped.cancel()
+            timer.cancel()
+
+    def _by(self) -> Provenance:
+        return self._services.provenance(kind=ActorKind.SYSTEM)
+
+    async def _fire_timers(self, report: SweepReport) -> None:
+        while True:
+            due = await self._services.ports.timers.due(self._services.world.now(), limit=_TIMERS_A_PAGE)
+            await _each(due, lambda timer: fire(self._services, timer, self._by()))
+            report.timers += len(due)
+            if len(due) < _TIMERS_A_PAGE:
+                return
+
+    async def _promote(self, report: SweepReport) -> None:
+        ports = self._services.ports
+        for queue in await ports.queue.queues():
+            promoted = await ports.queue.promote(queue, self._services.world.now())
+            report.promoted += promoted
+            if promoted:
+                self._services.hub.wake_queue(queue)
+
+    async def _follow(self, report: SweepReport) -> None:
+        changed = await self._fold.catch_up(self._services.ports.control)
+        for known in changed.values():
+            self._delays.pop(known.eid, None)
+            if known.archived or known.status.terminal:
+                report.markers += await self._clear_markers(known)
+                self._fold.forget(known.eid)
+                self._checks.drop(known.eid)
+            else:
+                self._checks.set(known.eid, self._services.world.monotonic_s() + self._first_delay(known))
+
+    def _first_delay(self, known: Known) -> float:
+        config = self._services.config
+        match known.status:
+            case ExecutionStatus.PENDING:
+                return config.exec_ttl_s
+            case ExecutionStatus.RUNNING:
+                return 0.0
+            case _:
+                return config.audit_period_s * self._services.world.random().random()
+
+    async def _clear_markers(self, known: Known) -> int:
+        """The markers of an execution that has ended: senders must learn that nobody receives any more."""
+        if known.archived:
+            return 0
+        channel = self._services.ports.channel
+        named = sorted(on.channel for on in known.waited_on if isinstance(on, OnChannel))
+        return sum([await channel.unmark(name, known.eid, up_to_epoch=known.epoch) for name in named])
+
+    async def _check(self, report: SweepReport) -> None:
+        due = self._checks.pop(self._services.world.monotonic_s())
+        await _each([self._fold.executions[eid] for eid in due], lambda known: self._check_one(known, report))
+
+    async def _check_one(self, known: Known, report: SweepReport) -> None:
+        config = self._services.config
+        match known.status:
+            case ExecutionStatus.PENDING:
+                done = await recover_pending(self._services, known.eid, known_seq=known.journal_seq, by=self._by())
+                again_s = self._longer(known, config.exec_ttl_s)
+            case ExecutionStatus.RUNNING:
+                done, again_s = await self._check_running(known)
+            case _:
+                found = await audit(self._services, known.eid, known_seq=known.journal_seq, by=self._by())
+                report.audited += 1
+                report.woken += found.woken
+                report.markers += found.markers
+                done = Recovery.TWINS_POSTED if found.twins else Recovery.NOTHING
+                again_s = config.audit_period_s
+        report.resumed += done is Recovery.RESUMED
+        report.restarted += done is Recovery.RESTARTED
+        report.twins += done is Recovery.TWINS_POSTED
+        self._checks.set(known.eid, self._services.world.monotonic_s() + again_s)
+
+    async def _check_running(self, known: Known) -> tuple[Recovery, float]:
+        """Recover it if its lease is vacant; else look again when the lease, unchanged, would have expired."""
+        lease = await self._services.ports.ownership.read(known.eid)
+        if lease is not None and not vacant(lease):
+            self._delays.pop(known.eid, None)
+            return Recovery.NOTHING, max(lease.ttl_s - lease.idle_s, lease.ttl_s / 10)
+        done = await recover_running(self._services, known.eid, lease, known_seq=known.journal_seq, by=self._by())
+        return done, self._longer(known, self._services.config.exec_ttl_s)
+
+    def _longer(self, known: Known, first_s: float) -> float:
+        """Twice as long each time nothing has changed: the task that was put may wait in a long queue."""
+        delay_s = self._delays.get(known.eid, first_s)
+        self._delays[known.eid] = min(2 * delay_s, self._services.config.audit_period_s)
+        return delay_s
+
+    async def _run_jobs(self, report: SweepReport) -> None:
+        for job in self._jobs:
+            try:
+                await job(self._services)
+                report.jobs += 1
+            except Exception as error:
+                _log.exception("a sweep job failed; the others go on", job=repr(job), error=str(error))
+
+
+async def _each(items: Iterable[T], act: Callable[[T], Awaitable[None]]) -> None:
+    """Act on all items, some at once; the first error ends it after those under way."""
+    free = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(item: T) -> None:
+        async with free:
+            await act(item)
+
+    done = await asyncio.gather(*map(one, items), return_exceptions=True)
+    for error in done:
+        if isinstance(error, BaseException):
+            raise error
