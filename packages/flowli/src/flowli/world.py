@@ -1,7 +1,7 @@
 """The only module that reads clocks, sleeps, draws random numbers, makes ids or starts threads.
 
-Everything else receives a ``World``. A simulator gives every node its own (skewed, frozen, virtual) world and production
-code runs in it unmodified; a lint of the test suite refuses any other reader.
+Everything else receives a ``World``. A simulator gives every node its own (skewed, frozen, virtual) world and
+production code runs in it unmodified; a lint of the test suite refuses any other reader.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ class World(Protocol):
     def background(self, name: str, work: Callable[[], Awaitable[None]]) -> Background:
         """Run ``work`` on an event loop of its own thread: it goes on while the caller's loop is blocked.
 
-        ``work`` must use clients of its own; nothing it touches may belong to the caller's loop unless it is thread-safe.
+        ``work`` must use clients of its own; nothing it touches may belong to the caller's loop unless it is
+        thread-safe.
         """
 
     def pool(self, name: str, threads: int) -> Executor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Protocol
 
 from flowli.cairn.commit import Position, commit_key, log_prefix
@@ -77,7 +78,7 @@ class LogBoundary:
         size = store.capabilities.delete_many_size
         for at in range(0, len(keys), size):
             part = keys[at : at + size]
-            await persist(world, lambda part=part: store.delete_many(part))  # type: ignore[misc]
+            await persist(world, partial(store.delete_many, part))
         while True:
             swapped = await self._documents.swap(doc, {**doc.body, "deleted": max(end, _number(doc, "deleted"))})
             if not isinstance(swapped, Changed) or swapped.doc is None:
