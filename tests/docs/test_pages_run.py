@@ -1,0 +1,95 @@
+"""Every code block of the README, the tutorial and the guides runs."""
+
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+
+def test_readme(runner, root, page_blocks, capsys):
+    for block in page_blocks(root / "README.md"):
+        if block.language == "python":
+            exec(compile(block.text, "README.md", "exec"), runner.module.__dict__)
+    assert "receipt for order-17: 42.00" in capsys.readouterr().out
+
+
+def test_commands_that_the_readme_names_exist(root, page_blocks):
+    scripts = tomllib.loads((root / "hatch.toml").read_text())["envs"]["default"]["scripts"]
+    text = "\n".join(block.text for block in page_blocks(root / "README.md") if block.language == "console")
+    assert "hatch run demo" in text
+    assert "hatch run test" in text
+    assert {"demo", "test"} <= scripts.keys()
+    assert "docs/examples/demo.py" in scripts["demo"]
+    for line in text.splitlines():
+        for word in line.split():
+            if word.startswith("./packages/") and not word.endswith("*"):
+                assert (root / word / "pyproject.toml").is_file(), line
+
+
+def test_extras_that_the_readme_names_exist(root):
+    import re
+
+    project = tomllib.loads((root / "packages/flowli/pyproject.toml").read_text())["project"]
+    named = re.findall(r"flowli\[(\w+)\]", (root / "README.md").read_text())
+    assert named
+    assert set(named) <= project["optional-dependencies"].keys()
+
+
+def test_the_example_of_the_readme_has_about_twenty_lines(root, page_blocks):
+    block = next(block for block in page_blocks(root / "README.md") if block.language == "python")
+    assert sum(bool(line.strip()) for line in block.text.splitlines()) <= 20
+
+
+def test_tutorial(runner, docs):
+    runner.run(docs / "tutorial" / "first-workflow.md")
+
+
+def test_embedding_a_worker(runner, docs, capsys):
+    runner.run(docs / "how-to" / "embed-a-worker.md")
+    assert "june.pdf" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", ["write-a-command-plugin", "write-a-store-plugin"])
+def test_plugin_guide(runner, install, docs, page):
+    from flowli import plugins
+
+    path = docs / "how-to" / f"{page}.md"
+    install(path)
+    plugins.manager.cache_clear()
+    try:
+        runner.run(path)
+    finally:
+        plugins.manager.cache_clear()
+
+
+def test_the_command_of_the_guide_counts(runner, install, docs, tmp_path):
+    path = docs / "how-to" / "write-a-command-plugin.md"
+    install(path)
+    runner.run(path)
+    (tmp_path / "greet.py").write_text(
+        "from flowli import Registry\nregistry = Registry()\n\n"
+        "@registry.workflow\nasync def greet(ctx, name: str) -> str:\n    return name\n"
+    )
+    options = ["--app", "greet:registry", "--storage", "file:./bucket"]
+    flowli = [sys.executable, "-m", "flowli.cli"]
+    for arguments in (
+        ["start", "greet", "--arg", "name=Ada", *options],
+        ["worker", "--until-idle", *options],
+        ["start", "greet", "--arg", "name=Bob", *options],
+    ):
+        subprocess.run([*flowli, *arguments], check=True, capture_output=True, env=_environment(tmp_path))
+    tally = subprocess.run(
+        [*flowli, "tally", "--storage", "file:./bucket"],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=_environment(tmp_path),
+    )
+    assert tally.stdout.split() == ["1", "completed", "1", "pending"]
+
+
+def _environment(folder):
+    import os
+
+    return os.environ | {"PYTHONPATH": str(folder)}
