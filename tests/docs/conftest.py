@@ -65,9 +65,9 @@ class Shell:
     END = "--end-of-command--"
 
     def __init__(self, folder: Path) -> None:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("FLOWLI_")}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("FLOWLI_", "PYTEST_"))}
         environment |= {"PATH": f"{Path(sys.executable).parent}:{environment['PATH']}", "PYTHONPATH": str(folder)}
-        environment |= {"NO_COLOR": "1", "COLUMNS": "140", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        environment |= {"NO_COLOR": "1", "COLUMNS": "140"}
         self._bash = subprocess.Popen(
             ["bash", "--noprofile", "--norc"],
             cwd=folder,
