@@ -1,0 +1,1 @@
+"""``flowli dev``: a worker and a sweeper in one process, and a live view of what happens in the bucket."""

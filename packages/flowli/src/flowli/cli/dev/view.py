@@ -1,0 +1,97 @@
+"""The live view: a table and the latest events on a terminal, one line per event when piped."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from flowli.cli.dev.events import Event
+from flowli.cli.dev.feed import Feed, Seen
+from flowli.cli.render import words
+from flowli.cli.render.screen import Screen, plain
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.live import Live
+
+    from flowli.timestamp import Timestamp
+
+__all__ = ["LinesView", "TerminalView"]
+
+_EXECUTIONS, _EVENTS = 12, 12
+
+
+class LinesView:
+    """One line per event."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+
+    def __enter__(self) -> LinesView:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def update(self, feed: Feed, events: list[Event], now: Timestamp) -> None:
+        """Write what is new."""
+        for event in events:
+            if self._screen.json_wanted:
+                eid = None if event.eid is None else str(event.eid)
+                line = {"at": str(event.at), "eid": eid, "workflow": event.workflow, "text": event.text}
+                self._screen.json_line(dict(line))
+            else:
+                self._screen.line(*event.cells())
+
+
+class TerminalView:
+    """The newest executions with their status, and below them the latest events; drawn anew in place."""
+
+    def __init__(self, screen: Screen, title: str) -> None:
+        from rich.live import Live
+
+        self._screen = screen
+        self._title = title
+        self._events: deque[Event] = deque(maxlen=_EVENTS)
+        self._live: Live = Live(console=screen.console, auto_refresh=False, transient=False)
+
+    def __enter__(self) -> TerminalView:
+        self._live.__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._live.__exit__(None, None, None)
+
+    def update(self, feed: Feed, events: list[Event], now: Timestamp) -> None:
+        """Draw the present state."""
+        self._events.extend(events)
+        self._live.update(self._drawn(feed, now), refresh=True)
+
+    def _drawn(self, feed: Feed, now: Timestamp) -> Group:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        counts: dict[str, int] = {}
+        for seen in feed.executions.values():
+            counts[seen.status.value] = counts.get(seen.status.value, 0) + 1
+        head = Text(self._title, style="bold")
+        for status, count in counts.items():
+            head.append(f"   {count} ", style="dim").append(*words.status(status))
+        table = Table(box=None, pad_edge=False, header_style="bold dim")
+        for name in ("EXECUTION", "WORKFLOW", "STATUS", "SINCE"):
+            table.add_column(name, no_wrap=True)
+        table.add_column("LAST", no_wrap=True, overflow="ellipsis", ratio=1)
+        for seen in self._newest(feed):
+            cell = words.status(seen.status.value)
+            since = words.duration(now - (seen.changed_at or seen.created_at))
+            shown = Text(plain(cell), style=cell[1])
+            table.add_row(str(seen.eid), seen.workflow, shown, since, Text(seen.detail))
+        lines = [Text.assemble(*event.cells(), no_wrap=True, overflow="ellipsis") for event in self._events]
+        return Group(head, Text(""), table, Text(""), *lines)
+
+    def _newest(self, feed: Feed) -> list[Seen]:
+        """The newest executions; those that have not ended come before those that have."""
+        newest = list(feed.executions.values())[-200:]
+        newest.sort(key=lambda seen: (seen.status.terminal, -(seen.changed_at or seen.created_at).us))
+        return newest[:_EXECUTIONS]

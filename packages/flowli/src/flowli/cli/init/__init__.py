@@ -1,0 +1,1 @@
+"""``flowli init``: a small application to start from. What it writes stands in ``files/``."""

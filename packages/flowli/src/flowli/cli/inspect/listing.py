@@ -1,0 +1,97 @@
+"""``flowli list``: executions, the newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from flowli.cli.options import common
+from flowli.cli.session import Session, run
+from flowli.cli.shell import FlowliCommand
+
+if TYPE_CHECKING:
+    from flowli.cli.index import Row
+    from flowli.cli.render.screen import Cell
+    from flowli.domain.data import Data
+    from flowli.timestamp import Timestamp
+
+__all__ = ["list_executions"]
+
+_STATUSES = ("pending", "running", "suspended", "completed", "failed", "cancelled")
+
+
+@click.command("list", cls=FlowliCommand)
+@click.option(
+    "--status",
+    "statuses",
+    multiple=True,
+    type=click.Choice(_STATUSES),
+    metavar="STATUS",
+    help="pending, running, suspended, completed, failed or cancelled; repeatable.",
+)
+@click.option("--workflow", metavar="NAME", help="Only executions of this workflow.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=50, show_default="50", metavar="N", help="How many at most."
+)
+@common()
+def list_executions(statuses: tuple[str, ...], workflow: str | None, limit: int) -> None:
+    """List executions, the newest first.
+
+    The list comes from the control log, which may be a moment behind a running worker.
+    """
+
+    async def body(session: Session) -> None:
+        from flowli.cli.index import opened
+
+        async with opened(session) as index:
+            rows = index.rows(statuses=statuses, workflow=workflow, limit=limit + 1)
+        _print(session, rows[:limit], more=len(rows) > limit)
+
+    run(body)
+
+
+def _print(session: Session, rows: list[Row], *, more: bool) -> None:
+    screen = session.screen
+    if screen.json_wanted:
+        screen.json([_data(row) for row in rows])
+        return
+    now = session.engine.world.now()
+    if rows:
+        screen.table(("EXECUTION", "WORKFLOW", "STATUS", "AGE", "DETAIL"), [_cells(row, now) for row in rows])
+    else:
+        screen.note("flowli: no execution fits")
+    if more:
+        screen.note(f"flowli: only the newest {len(rows)} are shown; --limit shows more")
+
+
+def _cells(row: Row, now: Timestamp) -> list[Cell]:
+    from flowli.cli.render import words
+
+    age = words.duration(now - row.created_at)
+    return [str(row.eid), f"{row.workflow} {row.version}", words.status(row.status), age, _detail(row, now)]
+
+
+def _detail(row: Row, now: Timestamp) -> str:
+    from flowli.cli.render import words
+
+    if row.error:
+        return " ".join(row.error.split())
+    return ", ".join(words.on(wait, now) for wait in row.waits_on)
+
+
+def _data(row: Row) -> dict[str, Data]:
+    from flowli.codec import dump
+
+    return {
+        "eid": str(row.eid),
+        "workflow": row.workflow,
+        "version": row.version,
+        "status": row.status,
+        "queue": row.queue,
+        "key": row.key,
+        "created_at": str(row.created_at),
+        "changed_at": str(row.changed_at),
+        "waits_on": [dump(wait) for wait in row.waits_on],
+        "error": row.error,
+    }

@@ -1,0 +1,39 @@
+"""``flowli sweeper``."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import click
+
+from flowli.cli.jobs.report import counts
+from flowli.cli.jobs.stopping import draining
+from flowli.cli.options import common, engine_options
+from flowli.cli.session import Session, run
+from flowli.cli.shell import FlowliCommand
+from flowli.cli.values import DURATION
+
+__all__ = ["sweeper"]
+
+
+@click.command(cls=FlowliCommand)
+@click.option("--interval", type=DURATION, default="1s", show_default=True, help="Time between two passes.")
+@click.option("--once", is_flag=True, help="Do one pass, print what it did, and exit.")
+@engine_options
+@common()
+def sweeper(interval: timedelta, once: bool) -> None:
+    """Fire the timers that are due, and recover what a crash left behind.
+
+    One sweeper is enough for a bucket, two do no harm. Without any, nothing that sleeps, times out or waits for a
+    retry ever wakes. It needs no --app.
+    """
+
+    async def body(session: Session) -> None:
+        sweeping = session.engine.sweeper()
+        if once:
+            counts(session.screen, await sweeping.sweep_once())
+            return
+        with draining(sweeping.stop, session.engine.config.grace_s):
+            await sweeping.run(interval_s=interval.total_seconds())
+
+    run(body, log="info")

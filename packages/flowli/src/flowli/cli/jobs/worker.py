@@ -1,0 +1,63 @@
+"""``flowli worker``."""
+
+from __future__ import annotations
+
+import click
+
+from flowli.cli.jobs.stopping import draining
+from flowli.cli.options import common, engine_options
+from flowli.cli.session import Session, run
+from flowli.cli.shell import FlowliCommand
+
+__all__ = ["worker"]
+
+
+@click.command(cls=FlowliCommand)
+@click.option(
+    "--queue", "queues", multiple=True, default=("default",), show_default=True, metavar="QUEUE", help="Repeatable."
+)
+@click.option(
+    "--concurrency",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="Executions that run here at once.",
+)
+@click.option(
+    "--worker-id",
+    metavar="NAME",
+    envvar="FLOWLI_WORKER_ID",
+    help="Names this process in all that it writes; host and pid by default.",
+)
+@click.option("--with-sweeper", is_flag=True, help="Run a sweeper in the same process.")
+@click.option("--until-idle", is_flag=True, help="Exit when nothing is ready to run.")
+@engine_options
+@common()
+def worker(
+    queues: tuple[str, ...], concurrency: int, worker_id: str | None, with_sweeper: bool, until_idle: bool
+) -> None:
+    """Run the executions of the application --app.
+
+    Any number of workers may share a bucket. SIGTERM and Ctrl-C drain: nothing new is taken, what can wait is
+    suspended, the rest is finished or given back within --grace; then the exit code is 0. A second signal quits at
+    once. A worker that dies in any way loses no finished step: another one goes on.
+    """
+
+    async def body(session: Session) -> None:
+        engine = session.engine
+        working = engine.worker(tuple(dict.fromkeys(queues)), concurrency=concurrency, sweeper=with_sweeper)
+        with draining(working.stop, engine.config.grace_s):
+            if until_idle:
+                await working.run_until_idle()
+            else:
+                await working.run()
+
+    run(body, needs_app="worker", worker_id=worker_id or _local_id(), log="info")
+
+
+def _local_id() -> str:
+    from flowli.world import SYSTEM
+
+    process = SYSTEM.process()
+    return f"{process.host}-{process.pid}"

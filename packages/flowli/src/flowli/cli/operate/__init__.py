@@ -1,0 +1,1 @@
+"""Commands that change something: start, signal, and the verbs for one execution."""

@@ -1,0 +1,117 @@
+"""``flowli start``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, get_type_hints
+
+import click
+
+from flowli.cli.options import common
+from flowli.cli.session import Session, operator, run
+from flowli.cli.shell import FlowliCommand
+from flowli.cli.values import DURATION, json_value, key_values
+from flowli.domain.data import Data
+
+if TYPE_CHECKING:
+    from flowli.domain.ids import Eid
+
+__all__ = ["start"]
+
+_FOREVER = timedelta.max
+
+
+@click.command(cls=FlowliCommand)
+@click.argument("name", metavar="NAME")
+@click.option("--arg", "pairs", multiple=True, metavar="KEY=VALUE", help="One argument by name; repeatable.")
+@click.option("--json", "data", metavar="JSON", help="All arguments: an object by name, or an array by position.")
+@click.option("--key", metavar="KEY", help="Business key: the same key again joins the execution it leads to.")
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["join", "reject", "allow_after_finish", "replace"]),
+    default="join",
+    metavar="HOW",
+    help="If the key leads to an execution: join (default), reject, allow_after_finish or replace.",
+)
+@click.option("--queue", metavar="QUEUE", help="Queue of the execution; the workflow's own by default.")
+@click.option("--priority", type=click.IntRange(0, 99), metavar="N", help="0 first, 99 last; 50 by default.")
+@click.option("--version", metavar="VERSION", help="Version of the workflow; the newest by default.")
+@click.option("--timeout", type=DURATION, help="Cancel it if it has not ended after this time.")
+@click.option(
+    "--wait",
+    type=DURATION,
+    is_flag=False,
+    flag_value=_FOREVER,
+    metavar="[DURATION]",
+    help="Wait for the end, and print the result as JSON.",
+)
+@common(json=False)
+def start(name: str, pairs: tuple[str, ...], data: str | None, wait: timedelta | None, **options: object) -> None:
+    """Start an execution of the workflow NAME of the application --app.
+
+    Prints its id, and with --wait its result instead. The VALUE of --arg is taken as JSON if it is JSON and the
+    parameter is not a str; anything else is text. --json also takes @file and - (standard input).
+    `flowli --json start ...` answers in JSON.
+
+    \b
+    flowli start fulfil --arg order=INV-7 --arg quantity=2 --key INV-7
+    flowli start fulfil --json '{"order": "INV-7", "quantity": 2}' --wait 30s
+    """
+    if data is not None and pairs:
+        raise click.UsageError("--json and --arg both give the arguments; use one of them")
+
+    async def body(session: Session) -> None:
+        version = options["version"]
+        assert version is None or isinstance(version, str)
+        workflow = session.engine.registry.get(name, version)
+        args, kwargs = _arguments(workflow.fn, data, pairs)
+        started = await session.engine.start_args(
+            name, args, kwargs, actor=operator(), announced=True, **{k: v for k, v in options.items() if v is not None}
+        )
+        await _answer(session, started.eid, started.joined, wait)
+
+    run(body, needs_app="start")
+
+
+async def _answer(session: Session, eid: Eid, joined: bool, wait: timedelta | None) -> None:
+    screen = session.screen
+    if joined:
+        screen.note(f"flowli: the key leads to {eid}, which was started before; joined it")
+    if wait is None:
+        if screen.json_wanted:
+            screen.json({"eid": str(eid), "joined": joined})
+        else:
+            screen.line(str(eid))
+        return
+    screen.note(f"flowli: waiting for {eid}")
+    from flowli.codec import to_data
+
+    value = await session.engine.result(eid, timeout=None if wait == _FOREVER else wait)
+    result = to_data(value, path="result")
+    screen.json({"eid": str(eid), "joined": joined, "result": result} if screen.json_wanted else result)
+
+
+def _arguments(
+    fn: Callable[..., object], data: str | None, pairs: tuple[str, ...]
+) -> tuple[list[Data], dict[str, Data]]:
+    """The arguments by place and by name, in their JSON form; the codec reads them by the signature."""
+    if data is None:
+        return [], key_values(pairs, _texts(fn))
+    match json_value("--json", data):
+        case dict() as named:
+            return [], named
+        case list() as placed:
+            return placed, {}
+        case _:
+            raise click.BadParameter("write an object with the arguments by name, or an array", param_hint="--json")
+
+
+def _texts(fn: Callable[..., object]) -> set[str]:
+    """The parameters that take a str: ``--arg zip=01234`` and ``--arg code=17`` stay text for them."""
+    try:
+        hints = get_type_hints(fn)
+    except (NameError, TypeError):
+        hints = {name: one.annotation for name, one in inspect.signature(fn).parameters.items()}
+    return {name for name, hint in hints.items() if hint in (str, "str") or hint == str | None}

@@ -1,0 +1,93 @@
+"""Instants, durations, waits, statuses and values as people read them."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import assert_never
+
+from flowli.cli.render.screen import Cell
+from flowli.domain.data import Data
+from flowli.domain.provenance import Actor
+from flowli.domain.waits import On, OnChannel, OnChild, OnOperator, OnStep, OnTimer
+from flowli.timestamp import Timestamp
+
+__all__ = ["actor", "ago", "duration", "instant", "on", "short", "status"]
+
+_STYLES = {
+    "completed": "green",
+    "failed": "bold red",
+    "cancelled": "yellow",
+    "suspended": "cyan",
+    "waiting": "cyan",
+    "running": "blue",
+    "pending": "dim",
+}
+
+
+def status(name: str) -> Cell:
+    """A status in its colour."""
+    return (name, _STYLES.get(name, ""))
+
+
+def instant(at: Timestamp | None) -> str:
+    """``2026-01-31T23:59:59Z``; ``-`` for none."""
+    return "-" if at is None else f"{str(at)[:19]}Z"
+
+
+def duration(delta: timedelta) -> str:
+    """The two greatest units that count: ``0.21s``, ``42s``, ``3m 20s``, ``2h 5m``, ``4d 3h``."""
+    seconds = max(0.0, delta.total_seconds())
+    if seconds < 10:
+        return f"{seconds:.2f}s"
+    if seconds < 60:
+        return f"{seconds:.0f}s"
+    parts: list[str] = []
+    rest = round(seconds)
+    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)):
+        amount, rest = divmod(rest, size)
+        if amount or parts:
+            parts.append(f"{amount}{unit}")
+    return " ".join(part for part in parts[:2] if not part.startswith("0"))
+
+
+def ago(at: Timestamp, now: Timestamp) -> str:
+    """How long before ``now``."""
+    return f"{duration(now - at)} ago"
+
+
+def on(wait: On, now: Timestamp | None = None) -> str:
+    """What something waits on; ``now`` adds how far away a timer is."""
+    match wait:
+        case OnChannel(channel):
+            eid, dot, name = channel.partition(".")
+            return f"message on channel {name if dot else eid}"
+        case OnTimer(due_at):
+            if now is None:
+                return f"timer {instant(due_at)}"
+            late = due_at <= now
+            return f"timer {instant(due_at)} ({'due since ' if late else 'in '}{duration(_distance(due_at, now))})"
+        case OnChild(eid):
+            return f"child {eid}"
+        case OnStep(fid, attempt):
+            return f"step {fid} attempt {attempt} in another worker"
+        case OnOperator(cause, reason):
+            return f"an operator: {cause}" + (f" ({reason})" if reason else "")
+        case _:
+            assert_never(wait)
+
+
+def actor(who: Actor) -> str:
+    """Who acted."""
+    behalf = f" on behalf of {who.on_behalf_of}" if who.on_behalf_of else ""
+    return f"{who.kind.value} {who.id}{behalf}"
+
+
+def short(value: Data, limit: int = 120) -> str:
+    """A value as JSON on one line, cut after ``limit`` characters."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _distance(one: Timestamp, other: Timestamp) -> timedelta:
+    return one - other if one >= other else other - one

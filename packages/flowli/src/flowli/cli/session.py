@@ -1,0 +1,142 @@
+"""One command's backend and engine: opened from the settings, closed when the command ends."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flowli.cli.exits import CommandFailed, ExitCode
+from flowli.cli.options import Settings, settings
+from flowli.cli.render.screen import Screen
+
+if TYPE_CHECKING:
+    from flowli.domain.ids import Eid
+    from flowli.domain.ports import Ports
+    from flowli.domain.provenance import Actor
+    from flowli.runtime import Engine, EngineConfig, Registry
+
+__all__ = ["Session", "operator", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a command works with.
+
+    Attributes:
+        engine: over the bucket; its registry is that of ``--app``, or empty.
+        screen: where the answer goes.
+        settings: what the common options say.
+        storage: URL of the bucket; None when the application brought its own engine.
+        has_app: an application was named.
+    """
+
+    engine: Engine
+    screen: Screen
+    settings: Settings
+    storage: str | None
+    has_app: bool
+
+    async def eid(self, text: str) -> Eid:
+        """The execution that an id or an unambiguous prefix of one names.
+
+        Raises:
+            CommandFailed: none or several begin like that; the near ones are listed.
+            InvalidName: it cannot be an id.
+        """
+        from flowli.cli.ids import resolve
+
+        return await resolve(self, text)
+
+
+def run(
+    body: Callable[[Session], Awaitable[None]],
+    *,
+    needs_app: str = "",
+    worker_id: str | None = None,
+    log: str = "warning",
+) -> None:
+    """Open a session, run ``body`` in it on a fresh event loop, close it.
+
+    Args:
+        needs_app: name of the command, if it cannot do without ``--app``.
+        worker_id: names this process in everything it writes.
+        log: log level unless ``--log-level`` says otherwise.
+    """
+    from flowli.log import configure
+
+    found = settings()
+    configure(level=found.log_level or log, json=found.json)
+
+    async def main() -> None:
+        async with _opened(found, needs_app, worker_id) as session:
+            await body(session)
+
+    asyncio.run(main())
+
+
+def operator() -> Actor:
+    """The person at the shell: ``FLOWLI_ACTOR``, or the name of the user."""
+    from flowli.domain.provenance import Actor, ActorKind
+
+    name = os.environ.get("FLOWLI_ACTOR")
+    if not name:
+        try:
+            name = getpass.getuser()
+        except (KeyError, OSError):  # a container's user without an entry in the password file
+            name = f"uid-{os.getuid()}"
+    return Actor(ActorKind.HUMAN, name)
+
+
+@asynccontextmanager
+async def _opened(found: Settings, needs_app: str, worker_id: str | None) -> AsyncIterator[Session]:
+    from flowli.cli.application import load_application
+    from flowli.domain.provenance import Site
+    from flowli.runtime import Engine, Registry
+
+    screen = Screen(json_wanted=found.json)
+    app: Registry | Engine | None = None
+    if found.app:
+        app = await load_application(found.app)
+    elif needs_app:
+        message = f"flowli {needs_app} needs an application; give --app module:attr or set FLOWLI_APP"
+        raise CommandFailed(message, ExitCode.USAGE, "NoApplication")
+    if isinstance(app, Engine):
+        if found.on_command_line("storage"):
+            message = f"--app {found.app} names an Engine, which has its storage already; leave --storage out"
+            raise CommandFailed(message, ExitCode.USAGE, "BadApplication")
+        yield Session(app, screen, found, None, has_app=True)
+        await app.close()
+        return
+    if not found.storage:
+        message = "no storage is named; give --storage URL (for example file:./bucket) or set FLOWLI_STORAGE"
+        raise CommandFailed(message, ExitCode.USAGE, "NoStorage")
+    site = Site.local(worker_id or f"cli-{os.getpid()}")
+    async with _ports(found.storage) as ports:
+        engine = Engine(ports, site, registry=app or Registry(), config=_config(found))
+        try:
+            yield Session(engine, screen, found, found.storage, has_app=app is not None)
+        finally:
+            await engine.close()
+
+
+@asynccontextmanager
+async def _ports(url: str) -> AsyncIterator[Ports]:
+    from flowli.adapters.cairndb import CairnBackend
+
+    backend = CairnBackend.open(url)
+    try:
+        yield backend.ports
+    finally:
+        await backend.close()
+
+
+def _config(found: Settings) -> EngineConfig:
+    from flowli.runtime import EngineConfig
+
+    given = {"exec_ttl_s": found.exec_ttl_s, "task_ttl_s": found.task_ttl_s, "grace_s": found.grace_s}
+    return EngineConfig(**{name: value for name, value in given.items() if value is not None})
