@@ -1,0 +1,1 @@
+"""Backends: implementations of the ten ports, one folder a backend, one file a port."""
