@@ -12,12 +12,23 @@ from typing import cast
 
 import msgpack
 
-from flowli.cairn.errors import FormatTooNew, StoreDamaged
+from flowli.cairn.errors import FormatTooNew, KeyRefused, StoreDamaged
+from flowli.cairn.keys import MAX_KEY_BYTES, check_key
 from flowli.cairn.values import JSON, from_msgpack
 
-__all__ = ["START", "Commit", "Position", "commit_key", "decode_commit", "encode_commit", "log_prefix"]
+__all__ = [
+    "START",
+    "Commit",
+    "Position",
+    "check_log_name",
+    "commit_key",
+    "decode_commit",
+    "encode_commit",
+    "log_prefix",
+]
 
 _FORMAT = 1
+_LONGEST_NAME = MAX_KEY_BYTES - len("logs//snapshots/segment/000000000000.msgpack")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -63,6 +74,18 @@ class Commit:
     def position(self) -> Position:
         """The place right after this commit."""
         return Position(self.number, self.first + len(self.records) - 1)
+
+
+def check_log_name(name: str) -> str:
+    """Return ``name`` if it may name a log: one part of a key, short enough for the keys below it.
+
+    Raises:
+        KeyRefused: it may not.
+    """
+    check_key(name, _LONGEST_NAME)
+    if "/" in name:
+        raise KeyRefused(f"The log name {name!r} has a slash", "Name a log with dots, such as wf.ch.orders")
+    return name
 
 
 def log_prefix(name: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from flowli.cairn.boundary import Boundary, LogBoundary
-from flowli.cairn.commit import START, Commit, Position, commit_key, decode_commit, encode_commit
+from flowli.cairn.commit import START, Commit, Position, check_log_name, commit_key, decode_commit, encode_commit
 from flowli.cairn.errors import CairnError, LogFenced, LogTrimmed, NotStorable, OutcomeUnknown, StoreError
 from flowli.cairn.group import GroupCommit
 from flowli.cairn.objects import Documents
@@ -69,6 +69,9 @@ class Log:
         linger_s: how long ``append_next`` gathers before a commit; doubles with each lost commit up to
             ``max_linger_s``.
         retire_grace_s: how long trimmed commits stay.
+
+    Raises:
+        KeyRefused: ``name`` is no name of a log.
     """
 
     def __init__(
@@ -82,7 +85,7 @@ class Log:
         max_linger_s: float = 2.0,
         retire_grace_s: float = RETIRE_GRACE_S,
     ) -> None:
-        self.name = name
+        self.name = check_log_name(name)
         self.segments = Segments(documents, name)
         self._documents = documents
         self._world = world
