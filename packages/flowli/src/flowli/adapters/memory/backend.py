@@ -27,16 +27,16 @@ class MemoryBackend:
 
     def __init__(self, world: World = SYSTEM) -> None:
         self._ports = Ports(
-            journal=MemoryJournal(world),
-            control=MemoryControlLog(world),
+            journal=MemoryJournal(),
+            control=MemoryControlLog(),
             ownership=MemoryOwnership(world),
-            dispatch=MemoryDispatch(world),
+            dispatch=MemoryDispatch(),
             queue=MemoryQueue(world),
-            channel=MemoryChannel(world),
-            timers=MemoryTimers(world),
-            executions=MemoryExecutionStore(world),
-            archive=MemoryArchive(world),
-            evidence=MemoryEvidence(world),
+            channel=MemoryChannel(),
+            timers=MemoryTimers(),
+            executions=MemoryExecutionStore(),
+            archive=MemoryArchive(),
+            evidence=MemoryEvidence(),
             poll_hint_s=0.02,
         )
 

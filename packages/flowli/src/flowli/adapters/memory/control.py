@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from flowli.adapters.memory.turn import turn
 from flowli.domain.entries import START, ControlEntry, Position
 from flowli.domain.ports.control import ControlSlice
-from flowli.world import World
 
 __all__ = ["MemoryControlLog"]
 
@@ -15,14 +15,13 @@ __all__ = ["MemoryControlLog"]
 class MemoryControlLog:
     """A list of commits, each a tuple of entries."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self) -> None:
         self._commits: list[tuple[ControlEntry, ...]] = []
         self._end = START
 
     async def append(self, entries: Sequence[ControlEntry]) -> int:
         """Append one commit."""
-        await self._world.sleep(0)
+        await turn()
         if entries:
             self._commits.append(tuple(replace(e, seq=seq) for seq, e in enumerate(entries, self._end.seq + 1)))
             self._end = Position(len(self._commits), self._end.seq + len(entries))
@@ -30,7 +29,7 @@ class MemoryControlLog:
 
     async def read(self, *, after: Position = START, limit: int = 10_000) -> ControlSlice:
         """Whole commits until ``limit`` entries are reached."""
-        await self._world.sleep(0)
+        await turn()
         entries: list[ControlEntry] = []
         at = after
         for commit in self._commits[after.commit :]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from flowli.adapters.memory.turn import turn
 from flowli.domain.entries import START, JournalEntry, Position
 from flowli.domain.ids import Eid
 from flowli.domain.ports.journal import Appended, JournalSlice, Overtaken
-from flowli.world import World
 
 __all__ = ["MemoryJournal"]
 
@@ -23,8 +23,7 @@ class _Commit:
 class MemoryJournal:
     """A list of commits per execution."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self) -> None:
         self._commits: dict[Eid, list[_Commit]] = {}
         self._removed: dict[Eid, _Commit] = {}
 
@@ -34,7 +33,7 @@ class MemoryJournal:
         """Append one commit after ``after`` if nothing stands there."""
         if not entries:
             raise ValueError("a commit holds at least one entry")
-        await self._world.sleep(0)
+        await turn()
         last = self._removed.get(eid)
         if last is not None and after.commit <= last.position.commit:
             # a removed journal was archived: its numbers are never used again, and whoever still writes here is fenced
@@ -50,14 +49,14 @@ class MemoryJournal:
 
     async def read(self, eid: Eid, *, after: Position = START) -> JournalSlice:
         """The entries of the commits after ``after``."""
-        await self._world.sleep(0)
+        await turn()
         commits = self._commits.get(eid, [])[after.commit :]
         entries = tuple(entry for commit in commits for entry in commit.entries)
         return JournalSlice(entries, commits[-1].position if commits else after)
 
     async def delete(self, eid: Eid) -> None:
         """Forget the commits, but not where they ended."""
-        await self._world.sleep(0)
+        await turn()
         commits = self._commits.pop(eid, [])
         if commits:
             self._removed[eid] = commits[-1]

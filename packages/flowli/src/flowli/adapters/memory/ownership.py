@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from flowli.adapters.memory.turn import turn
 from flowli.domain.data import Data
 from flowli.domain.errors import LeaseLost
 from flowli.domain.ids import Eid
@@ -28,7 +29,7 @@ class MemoryOwnership:
 
     async def read(self, eid: Eid) -> Lease | None:
         """The lease, with its idle time by this backend's clock."""
-        await self._world.sleep(0)
+        await turn()
         return self._now(eid)
 
     async def acquire(
@@ -44,7 +45,7 @@ class MemoryOwnership:
     ) -> Acquired | Held:
         """Take the lease if it is free; what is looked at is compared when it is written."""
         looked_at = seen or await self.read(eid)
-        await self._world.sleep(0)
+        await turn()
         found = self._now(eid)
         if found is None:
             return Acquired(self._put(Lease(eid, 1, holder, ttl_s, state=state)))
@@ -69,7 +70,7 @@ class MemoryOwnership:
 
     async def renew(self, lease: Lease, *, applied: Iterable[str] = (), state: Data = None) -> Lease:
         """Touch the lease; requests are those that stand now, less ``applied``."""
-        await self._world.sleep(0)
+        await turn()
         found, done = self._held(lease), set(applied)
         return self._put(
             replace(
@@ -81,7 +82,7 @@ class MemoryOwnership:
 
     async def request(self, eid: Eid, request: LeaseRequest) -> Lease:
         """Add a request, whoever holds the lease."""
-        await self._world.sleep(0)
+        await turn()
         found = self._now(eid) or Lease(eid, 0, None, 0.0)
         if any(known.id == request.id for known in found.requests):
             return found
@@ -89,7 +90,7 @@ class MemoryOwnership:
 
     async def release(self, lease: Lease) -> None:
         """Leave the lease without a holder; epoch, requests and state stay."""
-        await self._world.sleep(0)
+        await turn()
         try:
             self._put(replace(self._held(lease), holder=None))
         except LeaseLost:
@@ -97,7 +98,7 @@ class MemoryOwnership:
 
     async def remove(self, eid: Eid) -> None:
         """Forget the lease."""
-        await self._world.sleep(0)
+        await turn()
         self._leases.pop(eid, None)
 
     def _now(self, eid: Eid) -> Lease | None:

@@ -6,6 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from flowli.adapters.memory.turn import turn
 from flowli.domain.errors import LeaseLost
 from flowli.domain.ids import Eid
 from flowli.domain.tasks import DeadTask, QueueSettings, Task, TaskLease, TaskView
@@ -64,7 +65,7 @@ class MemoryQueue:
 
     async def enqueue(self, task: Task) -> bool:
         """Put if absent."""
-        await self._world.sleep(0)
+        await turn()
         shelf = self._shelves[task.queue]
         if task.not_before is not None:
             return shelf.delayed.setdefault(_delayed_key(task), task) is task
@@ -72,7 +73,7 @@ class MemoryQueue:
 
     async def dequeue(self, queue: str, holder: str, ttl_s: float, *, limit: int = 1) -> Sequence[TaskLease]:
         """Look at the tasks in order; take each that is free at the moment of taking."""
-        await self._world.sleep(0)
+        await turn()
         shelf, taken = self._shelves[queue], list[TaskLease]()
         for key in sorted(shelf.ready):
             if len(taken) >= limit:
@@ -80,7 +81,7 @@ class MemoryQueue:
             item = shelf.ready.get(key)
             if item is None or not self._free(item):
                 continue
-            await self._world.sleep(0)
+            await turn()
             if shelf.ready.get(key) is not item or not self._free(item):
                 continue  # somebody was faster
             if item.task.not_before is not None and _delayed_key(item.task) not in shelf.delayed:
@@ -93,7 +94,7 @@ class MemoryQueue:
 
     async def renew(self, lease: TaskLease) -> TaskLease:
         """Touch the lease."""
-        await self._world.sleep(0)
+        await turn()
         item = self._held(lease)
         if item is None:
             raise LeaseLost(f"task {lease.task.task_id} is no longer held by {lease.holder}")
@@ -107,7 +108,7 @@ class MemoryQueue:
 
     async def nack(self, lease: TaskLease, *, delay_s: float = 0.0, alive: bool = True) -> None:
         """Leave the task without a holder."""
-        await self._world.sleep(0)
+        await turn()
         item = self._held(lease)
         if item is not None:
             item.holder, item.free_at_s = None, self._world.monotonic_s() + delay_s
@@ -115,7 +116,7 @@ class MemoryQueue:
 
     async def withdraw(self, task: Task) -> bool:
         """Remove both twins of a task that nobody holds."""
-        await self._world.sleep(0)
+        await turn()
         shelf = self._shelves[task.queue]
         item = shelf.ready.get(_key(task))
         if item is not None and item.holder is not None:
@@ -129,7 +130,7 @@ class MemoryQueue:
 
     async def list(self, queue: str, *, limit: int = 100) -> Sequence[TaskView]:
         """Ready ones, then delayed ones that are not ready yet."""
-        await self._world.sleep(0)
+        await turn()
         shelf = self._shelves[queue]
         views = [
             TaskView(item.task, item.holder, item.epoch, item.deaths)
@@ -140,23 +141,23 @@ class MemoryQueue:
 
     async def queues(self) -> Sequence[str]:
         """Names in order."""
-        await self._world.sleep(0)
+        await turn()
         return sorted(name for name, shelf in self._shelves.items() if shelf.ready or shelf.delayed or shelf.dead)
 
     async def promote(self, queue: str, now: Timestamp) -> int:
         """Put the ready twin of each delayed task that is due; the delayed twin stays until the ack."""
-        await self._world.sleep(0)
+        await turn()
         shelf, promoted = self._shelves[queue], 0
         due = [task for key, task in sorted(shelf.delayed.items(), key=_first) if key[0] <= now.us]
         for task in due:
-            await self._world.sleep(0)
+            await turn()
             item = _Item(task)
             promoted += shelf.ready.setdefault(_key(task), item) is item
         return promoted
 
     async def bury(self, lease: TaskLease, cause: str, at: Timestamp) -> None:
         """Dead first, ready second."""
-        await self._world.sleep(0)
+        await turn()
         if self._held(lease) is not None:
             dead = DeadTask(lease.task, cause, lease.deaths, at)
             self._shelves[lease.task.queue].dead[_key(lease.task)] = dead
@@ -164,39 +165,39 @@ class MemoryQueue:
 
     async def dead(self, queue: str, *, limit: int = 100) -> Sequence[DeadTask]:
         """By the instant of their death."""
-        await self._world.sleep(0)
+        await turn()
         dead = self._shelves[queue].dead.items()
         return [task for _, task in sorted(dead, key=lambda pair: (pair[1].died_at, pair[0]))][:limit]
 
     async def revive(self, dead: DeadTask) -> bool:
         """Ready first, dead second. Its delay, if it had one, is over: nothing promotes it again."""
-        await self._world.sleep(0)
+        await turn()
         shelf, key = self._shelves[dead.task.queue], _key(dead.task)
         if key not in shelf.dead:
             return False
         item = shelf.ready.setdefault(key, _Item(replace(dead.task, not_before=None)))
         item.deaths = 0
-        await self._world.sleep(0)
+        await turn()
         return shelf.dead.pop(key, None) is not None
 
     async def settings(self, queue: str) -> QueueSettings:
         """What was configured last."""
-        await self._world.sleep(0)
+        await turn()
         return self._shelves[queue].settings
 
     async def configure(self, queue: str, settings: QueueSettings) -> None:
         """Replace."""
-        await self._world.sleep(0)
+        await turn()
         self._shelves[queue].settings = settings
 
     async def _remove(self, lease: TaskLease) -> None:
-        await self._world.sleep(0)
+        await turn()
         shelf = self._shelves[lease.task.queue]
         if self._held(lease) is None:
             return
         if lease.task.not_before is not None:
             shelf.delayed.pop(_delayed_key(lease.task), None)
-            await self._world.sleep(0)
+            await turn()
         if self._held(lease) is not None:
             del shelf.ready[_key(lease.task)]
 
