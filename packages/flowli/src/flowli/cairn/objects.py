@@ -65,6 +65,9 @@ class Documents:
     async def create(self, key: str, body: Mapping[str, JSON]) -> Created[Doc] | Exists[Doc]:
         """Create a document. One request when it is new, one more when another is there.
 
+        A request whose answer was lost may still be under way when this returns. If the object is removed before it
+        lands, it lands and makes the object again: who finds one must be able to tell that it is a leftover.
+
         Raises:
             NotStorable: ``body`` has no JSON form, or uses the field ``v`` or ``write_ids``.
         """
