@@ -16,6 +16,7 @@ import structlog
 
 from flowli.domain.errors import BackendUnavailable, OutcomeUnknown
 from flowli.domain.execution import ExecutionStatus
+from flowli.domain.ids import Eid
 from flowli.domain.provenance import ActorKind, Provenance
 from flowli.domain.waits import OnChannel
 from flowli.runtime.control_fold import ControlFold, Known
@@ -88,7 +89,8 @@ class Sweeper:
         self._jobs = tuple(jobs)
         self._fold = ControlFold()
         self._checks = Schedule()
-        self._delays: dict[object, float] = {}
+        self._delays: dict[Eid, float] = {}
+        self._ended: list[Known] = []
         self._stop = asyncio.Event()
 
     async def run(self, *, interval_s: float | None = None) -> None:
@@ -152,11 +154,14 @@ class Sweeper:
         for known in changed.values():
             self._delays.pop(known.eid, None)
             if known.archived or known.status.terminal:
-                report.markers += await self._clear_markers(known)
                 self._fold.forget(known.eid)
                 self._checks.drop(known.eid)
+                self._ended.append(known)
             else:
                 self._checks.set(known.eid, self._services.world.monotonic_s() + self._first_delay(known))
+        while self._ended:
+            report.markers += await self._clear_markers(self._ended[-1])
+            self._ended.pop()
 
     def _first_delay(self, known: Known) -> float:
         config = self._services.config
@@ -177,7 +182,10 @@ class Sweeper:
         return sum([await channel.unmark(name, known.eid, up_to_epoch=known.epoch) for name in named])
 
     async def _check(self, report: SweepReport) -> None:
-        due = self._checks.pop(self._services.world.monotonic_s())
+        now_s = self._services.world.monotonic_s()
+        due = self._checks.pop(now_s)
+        for eid in due:  # looked at again, should this look fail
+            self._checks.set(eid, now_s + self._services.config.exec_ttl_s)
         await _each([self._fold.executions[eid] for eid in due], lambda known: self._check_one(known, report))
 
     async def _check_one(self, known: Known, report: SweepReport) -> None:

@@ -1,0 +1,72 @@
+"""What every verb of the engine needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from flowli import codec
+from flowli.domain.data import Data
+from flowli.domain.errors import PayloadTooLarge
+from flowli.domain.ids import Eid, parse_eid
+from flowli.domain.ports import Ports
+from flowli.domain.provenance import Actor, ActorKind, Provenance, Site
+from flowli.runtime.announcer import Announcer
+from flowli.runtime.config import EngineConfig
+from flowli.runtime.hub import Hub
+from flowli.runtime.registry import Registry
+from flowli.runtime.services import Services
+from flowli.world import SYSTEM, World
+
+__all__ = ["EngineBase"]
+
+
+class EngineBase:
+    """Ports, settings and helpers that the verbs share.
+
+    Args:
+        ports: of the backend.
+        site: this process; its ``worker_id`` names it in leases, entries and logs.
+        registry: the workflows that this process knows; None for a client that only starts others by name.
+        config: settings.
+        world: clocks, chance, ids.
+    """
+
+    def __init__(
+        self,
+        ports: Ports,
+        site: Site,
+        *,
+        registry: Registry | None = None,
+        config: EngineConfig | None = None,
+        world: World = SYSTEM,
+    ) -> None:
+        self.ports = ports
+        self.site = site if site.instance else replace(site, instance=world.token())
+        self.registry = Registry() if registry is None else registry
+        self.config = EngineConfig() if config is None else config
+        self.world = world
+        self.hub = Hub(world)
+        self.announcer = Announcer(ports.control, world)
+        self.services = Services(ports, self.site, self.registry, self.config, self.world, self.hub, self.announcer)
+
+    def _by(self, actor: Actor | None) -> Provenance:
+        """This process, now, acting for ``actor``."""
+        return Provenance(actor or Actor(ActorKind.SYSTEM, self.site.worker_id), self.site, self.world.now())
+
+    def _check_size(self, path: str, data: Data) -> None:
+        """Refuse a value over the limit."""
+        size, limit = len(codec.canonical(data)), self.config.max_value_bytes
+        if size > limit:
+            raise PayloadTooLarge(
+                f"{path} has {size:,} bytes and the limit is {limit:,} (EngineConfig.max_value_bytes); "
+                "store it elsewhere and pass a reference"
+            )
+
+
+def as_eid(eid: Eid | str) -> Eid:
+    """An execution id, also as text.
+
+    Raises:
+        InvalidName: the text is no execution id.
+    """
+    return eid if isinstance(eid, Eid) else parse_eid(eid)

@@ -1,0 +1,118 @@
+"""Looking at executions. All of it works on an archived execution as well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flowli.domain.entries import ExecutionCancelled, ExecutionCompleted, ExecutionFailed, JournalEntry
+from flowli.domain.errors import ErrorInfo, InvalidValue
+from flowli.domain.execution import Execution, ExecutionStatus
+from flowli.domain.ids import Eid
+from flowli.domain.memo import JournalFold
+from flowli.domain.ports import ArchivedExecution, Holder
+from flowli.domain.waits import On
+from flowli.runtime.engine.base import as_eid
+from flowli.runtime.engine.results import ResultVerbs
+from flowli.runtime.protocols.standing import Standing, read_standing
+from flowli.timestamp import Timestamp
+
+__all__ = ["ExecutionView", "ReadVerbs"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionView:
+    """Where an execution stands, at one glance.
+
+    Attributes:
+        version: that runs it now.
+        epoch: of its last owner.
+        owner: who works on it now; None if nobody does.
+        waits_on: what it waits on while it is suspended.
+        reason: why it is paused, parked or cancelled.
+        error: of a failed one.
+        value: of a completed one, in the annotated type if the workflow is registered here.
+        archived_at: when retention folded it away.
+    """
+
+    execution: Execution
+    status: ExecutionStatus
+    version: str
+    epoch: int
+    owner: Holder | None
+    waits_on: tuple[On, ...]
+    created_at: Timestamp
+    ended_at: Timestamp | None = None
+    reason: str = ""
+    error: ErrorInfo | None = None
+    value: Any = None
+    archived_at: Timestamp | None = None
+
+
+class ReadVerbs(ResultVerbs):
+    """``status``, ``journal``, ``frames``, ``archive``."""
+
+    async def status(self, eid: Eid | str) -> ExecutionView:
+        """Where an execution stands.
+
+        Raises:
+            UnknownExecution: no such execution.
+        """
+        eid = as_eid(eid)
+        standing = await read_standing(self.ports, eid)
+        fold = standing.fold
+        return ExecutionView(
+            execution=standing.execution,
+            status=fold.status,
+            version=fold.version or standing.execution.version,
+            epoch=fold.epoch,
+            owner=None if standing.ended else await self._owner(standing),
+            waits_on=fold.suspended.on if fold.suspended is not None else (),
+            created_at=standing.execution.created_at,
+            ended_at=standing.entries[fold.lifecycle_seq - 1].at if standing.ended else None,
+            reason=_reason(fold),
+            error=fold.end.error if isinstance(fold.end, ExecutionFailed) else None,
+            value=self._shown_value(standing),
+            archived_at=standing.archived_at,
+        )
+
+    async def journal(self, eid: Eid | str) -> tuple[JournalEntry, ...]:
+        """All entries of an execution's journal.
+
+        Raises:
+            UnknownExecution: no such execution.
+        """
+        return (await read_standing(self.ports, as_eid(eid))).entries
+
+    async def frames(self, eid: Eid | str) -> JournalFold:
+        """The frames of an execution and all else that its journal says, folded.
+
+        Raises:
+            UnknownExecution: no such execution.
+        """
+        return (await read_standing(self.ports, as_eid(eid))).fold
+
+    async def archive(self, eid: Eid | str) -> ArchivedExecution | None:
+        """The archive of a finished execution; None if there is none (yet, or any more)."""
+        return await self.ports.archive.get(as_eid(eid))
+
+    async def _owner(self, standing: Standing) -> Holder | None:
+        lease = await self.ports.ownership.read(standing.execution.eid)
+        released = standing.fold.released_epoch
+        return None if lease is None or (released is not None and lease.epoch <= released) else lease.holder
+
+    def _shown_value(self, standing: Standing) -> Any:
+        if not isinstance(standing.fold.end, ExecutionCompleted):
+            return None
+        try:
+            return self._value(standing)
+        except InvalidValue:  # the annotation has changed since; the data is better than nothing
+            return standing.fold.end.value
+
+
+def _reason(fold: JournalFold) -> str:
+    if isinstance(fold.end, ExecutionCancelled):
+        return fold.end.reason
+    if fold.parked is not None:
+        return fold.parked.reason
+    return fold.paused or ""
