@@ -16,7 +16,7 @@ def shown(monkeypatch, capsys, **environment: str) -> str:
         monkeypatch.setenv(name, value)
     screen = Screen()
     screen.table(("ID", "STATE", "TEXT"), ROWS)
-    screen.fields({"one": "1", "three": ("3", "red")})
+    screen.fields([("one", "1"), ("three", ("3", "red"))])
     return capsys.readouterr().out
 
 

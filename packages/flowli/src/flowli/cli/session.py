@@ -15,6 +15,7 @@ from flowli.cli.options import Settings, settings
 from flowli.cli.render.screen import Screen
 
 if TYPE_CHECKING:
+    from flowli.domain.data import Data
     from flowli.domain.ids import Eid
     from flowli.domain.ports import Ports
     from flowli.domain.provenance import Actor
@@ -51,6 +52,13 @@ class Session:
         from flowli.cli.ids import resolve
 
         return await resolve(self, text)
+
+    async def value(self, eid: Eid) -> Data:
+        """What a completed execution returned, as it is recorded; None for any other."""
+        from flowli.domain.entries import ExecutionCompleted
+
+        end = (await self.engine.frames(eid)).end
+        return end.value if isinstance(end, ExecutionCompleted) else None
 
 
 def run(

@@ -30,54 +30,58 @@ def status(eid: str) -> None:
 
     async def body(session: Session) -> None:
         view = await session.engine.status(await session.eid(eid))
+        value = await session.value(view.execution.eid) if view.status.value == "completed" else None
         if session.screen.json_wanted:
-            session.screen.json(_data(view))
+            session.screen.json(_data(view, value))
         else:
-            session.screen.fields(_fields(view, session.engine.world.now()))
+            session.screen.fields(_fields(view, value, session.engine.world.now()))
 
     run(body)
 
 
-def _fields(view: ExecutionView, now: Timestamp) -> dict[str, Cell]:
+def _fields(view: ExecutionView, value: Data, now: Timestamp) -> list[tuple[str, Cell]]:
     from flowli.cli.render import words
-    from flowli.codec import to_data
 
     record = view.execution
-    fields: dict[str, Cell] = {
-        "execution": str(record.eid),
-        "workflow": f"{record.workflow} {view.version}",
-        "status": words.status(view.status.value),
-        "created": f"{words.instant(record.created_at)} ({words.ago(record.created_at, now)}) by {_by(view)}",
-        "queue": record.queue,
-    }
+    created, by = record.created_at, words.actor(record.created_by.actor)
+    fields: list[tuple[str, Cell]] = [
+        ("execution", str(record.eid)),
+        ("workflow", f"{record.workflow} {view.version}"),
+        ("status", words.status(view.status.value)),
+        ("created", f"{words.instant(created)} ({words.ago(created, now)}) by {by}"),
+        ("queue", record.queue),
+    ]
     if record.dispatch_key:
-        fields["key"] = record.dispatch_key
+        fields.append(("key", record.dispatch_key))
     if record.parent:
-        fields["parent"] = f"{record.parent.eid} frame {record.parent.fid}"
+        fields.append(("parent", f"{record.parent.eid} frame {record.parent.fid}"))
     if record.origin:
-        fields["origin"] = f"{record.origin.verb} of {record.origin.eid}"
-    for number, wait in enumerate(view.waits_on):
-        fields["waits on" if number == 0 else f"{'':<7}{number}"] = words.on(wait, now)
+        fields.append(("origin", f"{record.origin.verb} of {record.origin.eid}"))
+    fields += [("waits on", words.on(wait, now)) for wait in view.waits_on]
     if view.owner is not None:
         site = view.owner.site
-        fields["owner"] = f"{view.owner.id} (host {site.host}, pid {site.pid}), epoch {view.epoch}"
-    if view.ended_at is not None:
-        took = words.duration(view.ended_at - record.created_at)
-        fields["ended"] = f"{words.instant(view.ended_at)} (after {took})"
-    if view.error is not None:
-        fields["error"] = (" ".join(str(view.error).split()), "red")
-    elif view.status.value == "completed":
-        fields["value"] = words.short(to_data(view.value), 500)
-    hint = _next(view)
-    if hint:
-        fields["next"] = hint
-    return fields
+        fields.append(("owner", f"{site.worker_id} (host {site.host}, pid {site.pid}), epoch {view.epoch}"))
+    return [*fields, *_end(view, value)]
 
 
-def _by(view: ExecutionView) -> str:
+def _end(view: ExecutionView, value: Data) -> list[tuple[str, Cell]]:
+    """How it ended, or what moves it."""
     from flowli.cli.render import words
 
-    return words.actor(view.execution.created_by.actor)
+    fields: list[tuple[str, Cell]] = []
+    if view.ended_at is not None:
+        took = words.duration(view.ended_at - view.execution.created_at)
+        fields.append(("ended", f"{words.instant(view.ended_at)} (after {took})"))
+    if view.error is not None:
+        fields.append(("error", (" ".join(str(view.error).split()), "red")))
+    elif view.status.value == "completed":
+        fields.append(("value", words.short(value, 500)))
+    elif view.reason:
+        fields.append(("reason", view.reason))
+    if view.archived_at is not None:
+        fields.append(("archived", words.instant(view.archived_at)))
+    hint = _next(view)
+    return [*fields, ("next", hint)] if hint else fields
 
 
 def _next(view: ExecutionView) -> str:
@@ -96,8 +100,8 @@ def _next(view: ExecutionView) -> str:
     return ""
 
 
-def _data(view: ExecutionView) -> dict[str, Data]:
-    from flowli.codec import dump, to_data
+def _data(view: ExecutionView, value: Data) -> dict[str, Data]:
+    from flowli.codec import dump
 
     record = view.execution
     owner = (
@@ -119,5 +123,7 @@ def _data(view: ExecutionView) -> dict[str, Data]:
         "owner": owner,
         "waits_on": [dump(wait) for wait in view.waits_on],
         "error": None if view.error is None else dump(view.error),
-        "value": to_data(view.value),
+        "reason": view.reason or None,
+        "value": value,
+        "archived_at": None if view.archived_at is None else str(view.archived_at),
     }

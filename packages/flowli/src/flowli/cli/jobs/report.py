@@ -22,7 +22,7 @@ def counts(screen: Screen, report: object) -> None:
         screen.json(values)
         return
     sizes = {name: len(value) if isinstance(value, list | dict) else value for name, value in values.items()}
-    screen.fields({name.replace("_", " "): str(size) for name, size in sizes.items()})
+    screen.fields([(name.replace("_", " "), str(size)) for name, size in sizes.items()])
     for name, value in values.items():
         for line in _members(value):
             screen.line(f"{name.replace('_', ' ')}: {line}")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, get_type_hints
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,7 +15,9 @@ from flowli.cli.values import DURATION, json_value, key_values
 from flowli.domain.data import Data
 
 if TYPE_CHECKING:
-    from flowli.domain.ids import Eid
+    from flowli.runtime import StartResult
+
+    Workflow = Callable[..., Awaitable[object]]
 
 __all__ = ["start"]
 
@@ -48,12 +49,23 @@ _FOREVER = timedelta.max
     help="Wait for the end, and print the result as JSON.",
 )
 @common(json=False)
-def start(name: str, pairs: tuple[str, ...], data: str | None, wait: timedelta | None, **options: object) -> None:
+def start(
+    name: str,
+    pairs: tuple[str, ...],
+    data: str | None,
+    key: str | None,
+    on_conflict: str,
+    queue: str | None,
+    priority: int | None,
+    version: str | None,
+    timeout: timedelta | None,
+    wait: timedelta | None,
+) -> None:
     """Start an execution of the workflow NAME of the application --app.
 
     Prints its id, and with --wait its result instead. The VALUE of --arg is taken as JSON if it is JSON and the
-    parameter is not a str; anything else is text. --json also takes @file and - (standard input).
-    `flowli --json start ...` answers in JSON.
+    parameter is not a str; anything else is text. --json also takes @file and - (standard input). With --version, and
+    without --app, a workflow is started that only its workers know. `flowli --json start ...` answers in JSON.
 
     \b
     flowli start fulfil --arg order=INV-7 --arg quantity=2 --key INV-7
@@ -63,20 +75,28 @@ def start(name: str, pairs: tuple[str, ...], data: str | None, wait: timedelta |
         raise click.UsageError("--json and --arg both give the arguments; use one of them")
 
     async def body(session: Session) -> None:
-        version = options["version"]
-        assert version is None or isinstance(version, str)
-        workflow = session.engine.registry.get(name, version)
-        args, kwargs = _arguments(workflow.fn, data, pairs)
+        fn = session.engine.registry.get(name, version).fn if session.has_app else None
+        args, kwargs = _arguments(fn, data, pairs)
         started = await session.engine.start_args(
-            name, args, kwargs, actor=operator(), announced=True, **{k: v for k, v in options.items() if v is not None}
+            name,
+            args,
+            kwargs,
+            key=key,
+            on_conflict=on_conflict,
+            queue=queue,
+            priority=priority,
+            version=version,
+            timeout=timeout,
+            actor=operator(),
+            announced=True,
         )
-        await _answer(session, started.eid, started.joined, wait)
+        await _answer(session, started, wait)
 
-    run(body, needs_app="start")
+    run(body, needs_app="" if version else "start")
 
 
-async def _answer(session: Session, eid: Eid, joined: bool, wait: timedelta | None) -> None:
-    screen = session.screen
+async def _answer(session: Session, started: StartResult, wait: timedelta | None) -> None:
+    screen, eid, joined = session.screen, started.eid, started.joined
     if joined:
         screen.note(f"flowli: the key leads to {eid}, which was started before; joined it")
     if wait is None:
@@ -86,19 +106,15 @@ async def _answer(session: Session, eid: Eid, joined: bool, wait: timedelta | No
             screen.line(str(eid))
         return
     screen.note(f"flowli: waiting for {eid}")
-    from flowli.codec import to_data
-
-    value = await session.engine.result(eid, timeout=None if wait == _FOREVER else wait)
-    result = to_data(value, path="result")
+    await session.engine.result(eid, timeout=None if wait == _FOREVER else wait)
+    result = await session.value(eid)
     screen.json({"eid": str(eid), "joined": joined, "result": result} if screen.json_wanted else result)
 
 
-def _arguments(
-    fn: Callable[..., object], data: str | None, pairs: tuple[str, ...]
-) -> tuple[list[Data], dict[str, Data]]:
+def _arguments(fn: Workflow | None, data: str | None, pairs: tuple[str, ...]) -> tuple[list[Data], dict[str, Data]]:
     """The arguments by place and by name, in their JSON form; the codec reads them by the signature."""
     if data is None:
-        return [], key_values(pairs, _texts(fn))
+        return [], key_values(pairs, _texts(fn) if fn is not None else ())
     match json_value("--json", data):
         case dict() as named:
             return [], named
@@ -108,10 +124,8 @@ def _arguments(
             raise click.BadParameter("write an object with the arguments by name, or an array", param_hint="--json")
 
 
-def _texts(fn: Callable[..., object]) -> set[str]:
+def _texts(fn: Workflow) -> set[str]:
     """The parameters that take a str: ``--arg zip=01234`` and ``--arg code=17`` stay text for them."""
-    try:
-        hints = get_type_hints(fn)
-    except (NameError, TypeError):
-        hints = {name: one.annotation for name, one in inspect.signature(fn).parameters.items()}
-    return {name for name, hint in hints.items() if hint in (str, "str") or hint == str | None}
+    from flowli.codec.signatures import callee
+
+    return {name for name, hint in callee(fn).hints.items() if hint in (str, str | None)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -71,10 +71,10 @@ class Screen:
         else:
             click.echo("".join(plain(cell) for cell in cells).rstrip())
 
-    def fields(self, fields: Mapping[str, Cell]) -> None:
+    def fields(self, fields: Sequence[tuple[str, Cell]]) -> None:
         """Write ``name  value`` lines, one below the other; long values wrap on a terminal."""
-        width = max((len(name) for name in fields), default=0)
-        for name, cell in fields.items():
+        width = max((len(name) for name, _ in fields), default=0)
+        for name, cell in fields:
             if not self.terminal:
                 click.echo(f"{name:<{width}}  {plain(cell)}".rstrip())
                 continue
