@@ -110,6 +110,7 @@ class JournalFold:
         frames: by fid, in the order of their start.
         applied: ids of requests that are journaled; never applied again.
         consumed: for each channel the sequence numbers of the messages consumed.
+        last_consumed: for each channel the sequence number and commit of the last one of them.
         seq: of the last entry; ``at`` its instant.
     """
 
@@ -124,6 +125,7 @@ class JournalFold:
         self.patches: dict[str, bool] = {}
         self.applied: set[str] = set()
         self.consumed: dict[str, set[int]] = {}
+        self.last_consumed: dict[str, tuple[int, int]] = {}
         self.cancel_requested: str | None = None
         self.paused: str | None = None
         self.erased = False
@@ -273,6 +275,8 @@ class JournalFold:
                 if isinstance(body.on, OnChannel) and body.message_seq is not None:
                     frame.message_seq = body.message_seq
                     self.consumed.setdefault(body.on.channel, set()).add(body.message_seq)
+                    last = (body.message_seq, body.message_commit or 0)
+                    self.last_consumed[body.on.channel] = max(last, self.last_consumed.get(body.on.channel, last))
         if isinstance(body, FrameCompleted | FrameFailed | FrameCancelled | FrameDeferred) and frame.attempts:
             frame.attempts[-1].ended_at = entry.at
         if frame.status.ended:

@@ -23,6 +23,7 @@ class Hub:
         self._owners: dict[Eid, Callable[[str], None]] = {}
         self._queue_waiters: dict[str, set[asyncio.Event]] = defaultdict(set)
         self._end_waiters: dict[Eid, set[asyncio.Event]] = defaultdict(set)
+        self._queue_wakes: dict[str, int] = defaultdict(int)
 
     def owned(self, eid: Eid, wake: Callable[[str], None]) -> None:
         """An owner in this process takes wake-ups for ``eid`` from now on."""
@@ -41,6 +42,7 @@ class Hub:
 
     def wake_queue(self, queue: str) -> None:
         """Something was put on ``queue``."""
+        self._queue_wakes[queue] += 1
         for event in self._queue_waiters.get(queue, ()):
             event.set()
 
@@ -49,9 +51,20 @@ class Hub:
         for event in self._end_waiters.get(eid, ()):
             event.set()
 
-    async def wait_queue(self, queues: Iterable[str], timeout_s: float) -> bool:
-        """Wait until one of ``queues`` is woken; False after ``timeout_s`` seconds."""
-        return await self._wait(self._queue_waiters, tuple(queues), timeout_s)
+    def queue_mark(self, queues: Iterable[str]) -> int:
+        """How often ``queues`` were woken so far; take it before looking for work."""
+        return sum(self._queue_wakes[queue] for queue in queues)
+
+    async def wait_queue(self, queues: Iterable[str], timeout_s: float, *, mark: int | None = None) -> bool:
+        """Wait until one of ``queues`` is woken; False after ``timeout_s`` seconds.
+
+        Args:
+            mark: from ``queue_mark``: a wake since then counts.
+        """
+        queues = tuple(queues)
+        if mark is not None and self.queue_mark(queues) != mark:
+            return True
+        return await self._wait(self._queue_waiters, queues, timeout_s)
 
     async def wait_end(self, eid: Eid, timeout_s: float) -> bool:
         """Wait until this process sees the end of ``eid``; False after ``timeout_s`` seconds."""

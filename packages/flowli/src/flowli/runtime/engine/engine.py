@@ -14,7 +14,7 @@ from flowli.runtime.engine.signals import SignalVerbs
 if TYPE_CHECKING:
     from flowli.runtime.retention import Retention
     from flowli.runtime.sweeper import Sweeper, SweepJob
-    from flowli.runtime.worker import Worker
+    from flowli.runtime.worker.worker import Worker
 
 __all__ = ["Engine"]
 
@@ -39,7 +39,7 @@ class Engine(ReadVerbs, SignalVerbs):
             concurrency: executions that it runs at once.
             sweeper: it sweeps as well.
         """
-        from flowli.runtime.worker import Worker
+        from flowli.runtime.worker.worker import Worker
 
         return Worker(self, queues=tuple(queues), concurrency=concurrency, sweeper=sweeper)
 

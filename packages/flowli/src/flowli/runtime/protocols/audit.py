@@ -63,7 +63,9 @@ async def audit(services: Services, eid: Eid, *, known_seq: int, by: Provenance)
 
 
 async def _wake_for_requests(services: Services, standing: Standing, lease: Lease | None) -> int:
-    waiting = [] if lease is None else [r for r in lease.requests if r.id not in standing.fold.applied]
+    """A ``wake`` needs none: the task that left it is still in the queue."""
+    requests = lease.requests if lease is not None else ()
+    waiting = [r for r in requests if r.verb != "wake" and r.id not in standing.fold.applied]
     put = [await services.ports.queue.enqueue(request_task(standing.execution, request)) for request in waiting]
     if any(put):
         services.hub.wake_queue(standing.execution.queue)

@@ -4,9 +4,9 @@
    the latter is the release. It waits on what it waited on before, but for the operator who was needed because of the
    code.
 7. Post the twins; put the new version into the record (the journal decides; the record is for readers); enqueue a
-   RESUME that has the whole of it looked at again with the new code. *Crash before it*: the RESUME of step 3 brings a
-   worker, and the sweeper posts the twins.
-8. Withdraw the RESUME of step 3.
+   RESUME that has everything looked at again with the new code. *Crash before it*: the sweeper posts the twins, and its
+   audit finds an execution that is suspended and waits for nothing.
+8. Clear the request, and withdraw the RESUME of step 3.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ async def migrate(
     await _record(taker.services.ports, found)
     if not found.ended:
         await _resume(taker, found, by)
-    await taker.withdraw(found, wish)
+    await taker.withdraw(taken, wish)
 
 
 def _bodies(standing: Standing, wish: LeaseRequest, version: str, epoch: int) -> Sequence[JournalBody]:

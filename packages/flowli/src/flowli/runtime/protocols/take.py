@@ -10,16 +10,18 @@
    5.
 7. What follows the entry is the caller's: twins, the record, wake-ups. *Crash before it*: the sweeper posts the twins;
    the RESUME of step 3 is still there, and the worker that takes it finds the entry and does the rest.
-8. Withdraw the RESUME of step 3; it has nothing left to say.
+8. Clear the request from the lease, unless the execution has ended, and withdraw the RESUME of step 3; both have
+   nothing left to say.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from flowli.domain.entries import ExecutionStarted, JournalBody, JournalEntry
-from flowli.domain.errors import OutcomeUnknown
+from flowli.domain.errors import LeaseLost, OutcomeUnknown
 from flowli.domain.ports import Acquired, Appended, Holder, Lease, LeaseRequest, Overtaken
 from flowli.domain.provenance import Provenance
 from flowli.runtime.protocols.ask import ask, request_task
@@ -38,10 +40,12 @@ class Taken:
     Attributes:
         standing: the execution with the entries that answer the request.
         appended: the entries that this process appended; empty if somebody else did it.
+        lease: under which it did.
     """
 
     standing: Standing
     appended: tuple[JournalEntry, ...] = ()
+    lease: Lease | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +84,13 @@ class Taker:
             await self.services.hub.wait_end(standing.execution.eid, look_s)
             look_s = min(2 * look_s, _LAST_LOOK_S)
 
-    async def withdraw(self, standing: Standing, request: LeaseRequest) -> None:
+    async def withdraw(self, taken: Taken, request: LeaseRequest) -> None:
         """Step 8, when all that follows the entry is done."""
-        await self.services.ports.queue.withdraw(request_task(standing.execution, request))
+        ports = self.services.ports
+        if taken.lease is not None and not taken.standing.ended:
+            with contextlib.suppress(LeaseLost):  # then the next owner clears it
+                await ports.ownership.renew(taken.lease, applied=[request.id])
+        await ports.queue.withdraw(request_task(taken.standing.execution, request))
 
     async def _acquire(self, standing: Standing, *, force: bool) -> Lease | None:
         got = await self.services.ports.ownership.acquire(
@@ -111,13 +119,13 @@ class Taker:
             except OutcomeUnknown:
                 standing = await standing.refreshed(self.services.ports)
                 if _answered(standing, request):
-                    return Taken(standing, standing.entries[-len(entries) :])
+                    return Taken(standing, standing.entries[-len(entries) :], lease)
                 raise
             match result:
                 case Appended(position):
                     first = standing.fold.seq + 1
                     numbered = tuple(replace(entry, seq=first + n) for n, entry in enumerate(entries))
-                    return Taken(standing.extended(numbered, position), numbered)
+                    return Taken(standing.extended(numbered, position), numbered, lease)
                 case Overtaken(epoch, others, position):
                     standing = standing.extended(others, position)
                     if _answered(standing, request):

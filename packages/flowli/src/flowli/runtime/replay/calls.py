@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
@@ -80,7 +81,7 @@ class WaitUntil:
 class CallEffect:
     """Do something at the ports once; ``perform`` is safe to repeat."""
 
-    perform: Callable[[Any, LiveFrame], Awaitable[Data]]
+    perform: Callable[[LiveFrame], Awaitable[Data]]
 
 
 Action: TypeAlias = RunStep | StartChild | ReceiveMessage | WaitUntil | CallEffect
@@ -94,9 +95,13 @@ class LiveFrame:
         decode: turns the memo into the value that the code sees.
         need: journal sequence number of the last outcome that the code had seen; durable before any effect of the frame.
         attempt: number of the attempt under way.
+        started_at: instant of its first ``frame.started``.
+        launched: its effect is under way or done, or it waits.
+        relaunched: an earlier owner may have done its effect already.
         retry_at: when the next attempt is due, while the frame waits for it.
+        deferred: that attempt repeats the last one.
         waits_on: what ``frame.suspended`` last said.
-        marked_epoch: epoch of the wait marker that stands for it, 0 for none.
+        waiting_since: when it began to wait while owned.
     """
 
     fid: Fid
@@ -109,11 +114,19 @@ class LiveFrame:
     future: FrameFuture | None = None
     attempt: int = 1
     need: int = 0
+    started_at: Timestamp | None = None
     launched: bool = False
+    relaunched: bool = False
     ended: bool = False
     retry_at: Timestamp | None = None
+    deferred: bool = False
     waits_on: On | None = None
     waiting_since: Timestamp | None = None
+
+    @property
+    def task_key(self) -> str:
+        """Names the frame in keys of tasks, evidence and timers, whatever its path is made of."""
+        return hashlib.sha256(self.fid.encode()).hexdigest()[:16]
 
     def describe(self) -> str:
         """What it is, for reports."""

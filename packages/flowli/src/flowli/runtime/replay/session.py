@@ -32,6 +32,7 @@ from flowli.domain.entries import (
     ExecutionStarted,
     FrameCancelled,
     FrameCompleted,
+    FrameDeferred,
     FrameFailed,
     FrameFulfilled,
     FrameStarted,
@@ -137,6 +138,11 @@ class Session:
         return bool(self._replay)
 
     @property
+    def settled(self) -> bool:
+        """Whether ``advance`` would do nothing."""
+        return self.loop.idle and not self._replay and not self._issued
+
+    @property
     def started(self) -> bool:
         """Whether the coroutine exists."""
         return self._root is not None
@@ -214,13 +220,17 @@ class Session:
                     self.divergence = difference.surplus(entry, _describe(self._issued[0]))
                 else:
                     self._deliver(entry)
-            case FrameStarted() | FrameFailed() | FrameSuspended() if body.fid not in self.frames:
+            case FrameStarted() | FrameFailed() | FrameDeferred() | FrameSuspended() if body.fid not in self.frames:
                 self.divergence = difference.missing(entry, self._root is not None and self._root.done())
             case FrameStarted():
                 self.frames[body.fid].attempt = body.attempt
                 self.frames[body.fid].retry_at = None
             case FrameFailed():
-                self.frames[body.fid].retry_at = body.retry_at
+                frame = self.frames[body.fid]
+                frame.retry_at, frame.deferred = body.retry_at, False
+            case FrameDeferred():
+                frame = self.frames[body.fid]
+                frame.retry_at, frame.deferred = body.until, True
             case FrameSuspended():
                 self.frames[body.fid].waits_on = body.on
             case UnknownBody():
@@ -237,7 +247,7 @@ class Session:
         else:
             self.divergence = difference.compare_start(entry, body, command)
             self.frames[command.fid] = command
-            command.need = self._seen
+            command.need, command.started_at, command.relaunched = self._seen, entry.at, True
 
     def _match_give_up(self, entry: JournalEntry, body: FrameCancelled) -> None:
         command = self._issued.popleft() if self._issued else None
@@ -304,9 +314,8 @@ class Session:
                 continue
             self.frames[command.fid] = command
             command.need = self._seen
-            self.append(
-                FrameStarted(command.fid, command.kind, command.name, command.digest, 1, command.metadata), attempt=1
-            )
+            started = FrameStarted(command.fid, command.kind, command.name, command.digest, 1, command.metadata)
+            command.started_at = self.append(started, attempt=1).at
             self.launches.append(command)
 
     # --- the end --------------------------------------------------------------------------------------------------------
@@ -325,7 +334,9 @@ class Session:
                 )
             elif self._unstarted and not self.loop.cancelled_tasks:
                 frame = next(iter(self._unstarted.values()))
-                self._left_behind = UsageError(f"{frame.describe()} was made but never awaited; write `await` before it")
+                self._left_behind = UsageError(
+                    f"{frame.describe()} was made but never awaited; write `await` before it"
+                )
         for task in list(self.loop.tasks.values()):
             task.cancel()
 
@@ -360,7 +371,13 @@ class Session:
         self._deliver(self.append(FrameCompleted(frame.fid, frame.attempt, value), frame.attempt))
 
     def fulfil(
-        self, frame: LiveFrame, on: On, value: Data, *, message_seq: int | None = None, message_commit: int | None = None
+        self,
+        frame: LiveFrame,
+        on: On,
+        value: Data,
+        *,
+        message_seq: int | None = None,
+        message_commit: int | None = None,
     ) -> None:
         """What the frame waited on has come."""
         self.append(FrameFulfilled(frame.fid, frame.attempt, on, message_seq, message_commit), frame.attempt)
@@ -369,9 +386,21 @@ class Session:
     def fail(self, frame: LiveFrame, error: ErrorInfo, *, retryable: bool, retry_at: Timestamp | None = None) -> None:
         """The attempt failed; without ``retry_at`` that is the frame's outcome."""
         entry = self.append(FrameFailed(frame.fid, frame.attempt, error, retryable, retry_at), frame.attempt)
-        frame.retry_at = retry_at
+        frame.retry_at, frame.deferred = retry_at, False
         if retry_at is None:
             self._deliver(entry)
+
+    def defer(self, frame: LiveFrame, until: Timestamp) -> None:
+        """The step asked to be run again later; no attempt was used."""
+        self.append(FrameDeferred(frame.fid, frame.attempt, until), frame.attempt)
+        frame.retry_at, frame.deferred = until, True
+
+    def try_again(self, frame: LiveFrame, attempt: int) -> None:
+        """The instant of the next attempt has come: launch it."""
+        started = FrameStarted(frame.fid, frame.kind, frame.name, frame.digest, attempt, frame.metadata)
+        frame.attempt, frame.retry_at, frame.launched = attempt, None, False
+        self.append(started, attempt)
+        self.launches.append(frame)
 
     def request_cancel(self, reason: str, request: str) -> None:
         """Deliver a cancel at this point of the journal."""
@@ -380,7 +409,14 @@ class Session:
     # --- called by code -------------------------------------------------------------------------------------------------
 
     def make(
-        self, parent: Fid, kind: FrameKind, name: str, digest: str, action: Any, decode: Callable[[Data], Any], **more: Any
+        self,
+        parent: Fid,
+        kind: FrameKind,
+        name: str,
+        digest: str,
+        action: Any,
+        decode: Callable[[Data], Any],
+        **more: Any,
     ) -> LiveFrame:
         """A new frame under ``parent``; counted at the call, started when it is awaited.
 
@@ -397,7 +433,9 @@ class Session:
         else:
             fid = frame_id(parent, name, key=key)
             if fid in self._fids:
-                raise DuplicateFrameError(f"frame key '{key}' is used twice for '{name}' under {parent}; give each its own")
+                raise DuplicateFrameError(
+                    f"frame key '{key}' is used twice for '{name}' under {parent}; give each its own"
+                )
             self._fids.add(fid)
         frame = LiveFrame(fid, kind, name, digest, action, decode, **more)
         self._unstarted[fid] = frame
@@ -454,7 +492,12 @@ class Session:
         """asyncio set a timer: a sleep frame."""
         due_at = Timestamp.from_seconds(handle.when())
         frame = self.make(
-            "root", FrameKind.SLEEP, "timer", codec.digest(str(due_at)), WaitUntil(due_at, handle), _nothing,
+            "root",
+            FrameKind.SLEEP,
+            "timer",
+            codec.digest(str(due_at)),
+            WaitUntil(due_at, handle),
+            _nothing,
             metadata={"due_at": str(due_at)},
         )
         self._unstarted.pop(frame.fid, None)

@@ -1,0 +1,208 @@
+"""``connect``: a client that needs no asyncio of its caller, and works while one runs (notebooks, Django, scripts)."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, TypeVar
+
+from flowli.domain.entries import JournalEntry
+from flowli.domain.errors import UsageError
+from flowli.domain.ids import Eid
+from flowli.domain.memo import JournalFold
+from flowli.domain.ports import ArchivedExecution, Ports
+from flowli.domain.provenance import Actor, Site
+from flowli.runtime.config import EngineConfig
+from flowli.runtime.engine.engine import Engine
+from flowli.runtime.engine.reading import ExecutionView
+from flowli.runtime.engine.starting import AnyWorkflow, StartResult
+from flowli.runtime.registry import Registry
+from flowli.world import SYSTEM, World
+
+__all__ = ["Client", "connect"]
+
+T = TypeVar("T")
+
+
+def connect(
+    backend: str | Callable[[], Ports],
+    *,
+    registry: Registry | None = None,
+    site: Site | None = None,
+    config: EngineConfig | None = None,
+    world: World = SYSTEM,
+) -> Client:
+    """A client of a bucket whose methods block until they are done.
+
+    Args: backend: URL of the bucket (``file:./bucket``), or a callable that opens the ports of another backend; it is
+        called in the client's own thread. registry: the workflows that this process knows, so that arguments are
+        checked and values come back typed; without it, workflows are started by name and version. site: this process;
+        named ``client`` if None. config: settings. world: clocks, chance, ids.
+
+    Raises:
+        BackendError: the bucket cannot be opened.
+
+    Example:
+        >>> with flowli.connect("file:./bucket") as client:
+        ...     eid = client.start("greet", "Ada", version="1")
+        ...     client.result(eid, timeout=10)
+        'hello Ada'
+    """
+    opener = (lambda: _open(backend)) if isinstance(backend, str) else backend
+    where = site or Site.local("client")
+    return Client(lambda: Engine(opener(), where, registry=registry, config=config, world=world), world)
+
+
+def _open(url: str) -> Ports:
+    from flowli.adapters.cairndb import CairnBackend
+
+    return CairnBackend.open(url).ports
+
+
+class Client:
+    """The verbs of an ``Engine``, run on an event loop in a thread of its own. Any thread may call it.
+
+    Args:
+        make: makes the engine, in that thread.
+        world: starts the thread.
+    """
+
+    def __init__(self, make: Callable[[], Engine], world: World) -> None:
+        self._make = make
+        self._ready: concurrent.futures.Future[tuple[Engine, asyncio.AbstractEventLoop]] = concurrent.futures.Future()
+        self._closed: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._stop: asyncio.Event | None = None
+        world.background("flowli-client", self._serve)
+        self._engine, self._loop = self._ready.result()
+
+    async def _serve(self) -> None:
+        self._stop = asyncio.Event()
+        try:
+            engine = self._make()
+        except BaseException as error:
+            self._ready.set_exception(error)
+            return
+        self._ready.set_result((engine, asyncio.get_running_loop()))
+        try:
+            await self._stop.wait()
+            await engine.close()
+        finally:
+            self._closed.set_result(None)
+
+    def _do(self, verb: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
+        """Run a verb to its end; an interrupt of the calling thread stops it."""
+        if self._closed.done():
+            raise UsageError("this client is closed; connect again")
+
+        async def run() -> T:
+            return await verb(*args, **kwargs)
+
+        running = asyncio.run_coroutine_threadsafe(run(), self._loop)
+        try:
+            return running.result()
+        except BaseException:
+            running.cancel()
+            raise
+
+    def start(self, workflow: AnyWorkflow, /, *args: object, **options: Any) -> Eid:
+        """``Engine.start``."""
+        return self._do(self._engine.start, workflow, *args, **options)
+
+    def start_result(self, workflow: AnyWorkflow, /, *args: object, **options: Any) -> StartResult:
+        """``Engine.start_result``."""
+        return self._do(self._engine.start_result, workflow, *args, **options)
+
+    def start_args(self, workflow: AnyWorkflow, args: Any = (), kwargs: Any = None, **options: Any) -> StartResult:
+        """``Engine.start_args``."""
+        return self._do(self._engine.start_args, workflow, args, kwargs, **options)
+
+    def run(self, workflow: AnyWorkflow, /, *args: object, **options: Any) -> Any:
+        """``Engine.run``."""
+        return self._do(self._engine.run, workflow, *args, **options)
+
+    def result(self, eid: Eid | str, timeout: float | timedelta | None = None) -> Any:
+        """``Engine.result``."""
+        return self._do(self._engine.result, eid, timeout)
+
+    def signal(
+        self,
+        eid: Eid | str,
+        channel: str,
+        payload: object = None,
+        *,
+        key: str | None = None,
+        correlation: str | None = None,
+        actor: Actor | None = None,
+    ) -> int:
+        """``Engine.signal``."""
+        return self._do(self._engine.signal, eid, channel, payload, key=key, correlation=correlation, actor=actor)
+
+    def broadcast(
+        self,
+        channel: str,
+        payload: object = None,
+        *,
+        key: str | None = None,
+        correlation: str | None = None,
+        actor: Actor | None = None,
+    ) -> int:
+        """``Engine.broadcast``."""
+        return self._do(self._engine.broadcast, channel, payload, key=key, correlation=correlation, actor=actor)
+
+    def cancel(self, eid: Eid | str, reason: str = "", *, key: str | None = None, actor: Actor | None = None) -> None:
+        """``Engine.cancel``."""
+        self._do(self._engine.cancel, eid, reason, key=key, actor=actor)
+
+    def terminate(
+        self, eid: Eid | str, reason: str = "", *, key: str | None = None, actor: Actor | None = None
+    ) -> None:
+        """``Engine.terminate``."""
+        self._do(self._engine.terminate, eid, reason, key=key, actor=actor)
+
+    def pause(self, eid: Eid | str, reason: str = "", *, key: str | None = None, actor: Actor | None = None) -> None:
+        """``Engine.pause``."""
+        self._do(self._engine.pause, eid, reason, key=key, actor=actor)
+
+    def resume(self, eid: Eid | str, reason: str = "", *, key: str | None = None, actor: Actor | None = None) -> None:
+        """``Engine.resume``."""
+        self._do(self._engine.resume, eid, reason, key=key, actor=actor)
+
+    def migrate(
+        self, eid: Eid | str, version: str, reason: str = "", *, key: str | None = None, actor: Actor | None = None
+    ) -> None:
+        """``Engine.migrate``."""
+        self._do(self._engine.migrate, eid, version, reason, key=key, actor=actor)
+
+    def status(self, eid: Eid | str) -> ExecutionView:
+        """``Engine.status``."""
+        return self._do(self._engine.status, eid)
+
+    def journal(self, eid: Eid | str) -> tuple[JournalEntry, ...]:
+        """``Engine.journal``."""
+        return self._do(self._engine.journal, eid)
+
+    def frames(self, eid: Eid | str) -> JournalFold:
+        """``Engine.frames``."""
+        return self._do(self._engine.frames, eid)
+
+    def archive(self, eid: Eid | str) -> ArchivedExecution | None:
+        """``Engine.archive``."""
+        return self._do(self._engine.archive, eid)
+
+    def close(self) -> None:
+        """Wait until all that was announced is durable, and end the thread. Closing twice is closing once."""
+        stop = self._stop
+        if stop is not None and not self._closed.done():
+            self._loop.call_soon_threadsafe(stop.set)
+            self._closed.result()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

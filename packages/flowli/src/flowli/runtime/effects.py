@@ -1,0 +1,126 @@
+"""``Effects``: what the context's calls do at the ports. Each is done under the owner's lease and is safe to repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from flowli.domain.channels import Message
+from flowli.domain.data import Data, Scalar
+from flowli.domain.entries import START, Announced, AttributesSet, ControlBody, ControlEntry, TaskEnqueued
+from flowli.domain.execution import Execution
+from flowli.domain.ids import Eid
+from flowli.domain.provenance import Provenance
+from flowli.domain.tasks import Task, TaskKind
+from flowli.runtime.protocols.deliver import check_receiver, deliver
+from flowli.runtime.registry import Registry
+from flowli.runtime.replay.calls import CallEffect, LiveFrame
+from flowli.runtime.services import Services
+
+__all__ = ["Effects"]
+
+_log = structlog.get_logger("flowli.workflow")
+_quiet = structlog.wrap_logger(structlog.ReturnLogger(), processors=[structlog.processors.KeyValueRenderer()])
+
+
+class Effects:
+    """Builds the actions of one execution.
+
+    Args:
+        by: the owner, now.
+    """
+
+    def __init__(self, services: Services, execution: Execution, by: Callable[[], Provenance]) -> None:
+        self._services = services
+        self._execution = execution
+        self._by = by
+        self._logger = _log.bind(eid=str(execution.eid), workflow=execution.workflow)
+
+    @property
+    def registry(self) -> Registry:
+        """Where children are looked up."""
+        return self._services.registry
+
+    def logger(self, replaying: bool) -> Any:
+        """A logger that is silent during replay."""
+        return _quiet if replaying else self._logger
+
+    def send(self, eid: Eid, channel: str, payload: Data, correlation: str | None) -> CallEffect:
+        """Send once: the message's id is that of the frame, and the channel is searched for it before a second try."""
+
+        async def perform(frame: LiveFrame) -> Data:
+            services = self._services
+            marker = await check_receiver(services.ports, eid, channel)
+            by = self._by()
+            message = Message(f"{self._execution.eid}/{frame.fid}", channel, payload, by, correlation)
+            again = START if frame.relaunched else None
+            sent = await deliver(services.ports, services.hub, message, eid=eid, by=by, search_after=again, seen=marker)
+            return sent.seq
+
+        return CallEffect(perform)
+
+    def announce(self, topic: str, data: Data) -> CallEffect:
+        """Append to the control log; the same announcement may stand there twice after a crash."""
+        return self._control(lambda frame: Announced(topic, data, self._execution.eid, frame.fid))
+
+    def set_attributes(self, attributes: dict[str, Scalar]) -> CallEffect:
+        """Append to the control log."""
+        return self._control(lambda frame: AttributesSet(self._execution.eid, attributes))
+
+    def _control(self, body: Callable[[LiveFrame], ControlBody]) -> CallEffect:
+        async def perform(frame: LiveFrame) -> Data:
+            await self._services.announcer.post([ControlEntry(body(frame), self._by())])
+            return None
+
+        return CallEffect(perform)
+
+    def enqueue(self, queue: str, payload: Data, reply_to: str | None, correlation: str | None) -> CallEffect:
+        """Put a DELEGATE task; its key and instant are the frame's, so that repeating puts the same task."""
+
+        async def perform(frame: LiveFrame) -> Data:
+            execution, by = self._execution, self._by()
+            envelope: dict[str, Data] = {"payload": payload}
+            if reply_to is not None:
+                envelope["reply_to"] = {"eid": str(execution.eid), "channel": reply_to}
+            if correlation is not None:
+                envelope["correlation"] = correlation
+            task = Task(
+                queue=queue,
+                kind=TaskKind.DELEGATE,
+                target=execution.eid,
+                cause_at=frame.started_at or execution.created_at,
+                enqueued_by=by,
+                key=frame.task_key,
+                reason="delegate",
+                priority=execution.priority,
+                payload=envelope,
+            )
+            await self._services.ports.queue.enqueue(task)
+            self._services.hub.wake_queue(queue)
+            entry = TaskEnqueued(execution.eid, queue, str(task.kind), task.task_id)
+            self._services.announcer.post([ControlEntry(entry, by)])
+            return task.task_id
+
+        return CallEffect(perform)
+
+    def withdraw(self, queue: str, task_id: str) -> CallEffect:
+        """Remove a task of this execution that nobody holds."""
+
+        async def perform(frame: LiveFrame) -> Data:
+            port = self._services.ports.queue
+            for view in await port.find(queue, self._execution.eid, limit=10_000):
+                if view.task.task_id == task_id:
+                    return await port.withdraw(view.task)
+            return False
+
+        return CallEffect(perform)
+
+    def claim(self, key: str, value: Data) -> CallEffect:
+        """Put if absent; the answer is what stands."""
+
+        async def perform(frame: LiveFrame) -> Data:
+            return (await self._services.ports.dispatch.claim(key, value)).value
+
+        return CallEffect(perform)

@@ -1,0 +1,217 @@
+"""``Listener``: turns what an owner is told into deliveries to its session."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, assert_never
+
+import structlog
+
+from flowli.domain.entries import ExecutionCancelled, ExecutionUnpaused
+from flowli.domain.errors import BackendUnavailable, LeaseLost
+from flowli.domain.ids import Eid
+from flowli.domain.ports import LeaseRequest
+from flowli.domain.tasks import Task
+from flowli.domain.waits import OnTimer
+from flowli.runtime.owner.events import AttemptEnded, ChildSeen, EffectDone, Event, Lost, Nudged, Requested, Stop, Woken
+from flowli.runtime.owner.steps import Returned
+from flowli.runtime.owner.waits import due_at, waits_on
+from flowli.runtime.protocols.complete_child import ChildEnd, from_payload, read_child_end
+from flowli.runtime.protocols.retry import Deferred, Failed
+from flowli.runtime.replay.calls import LiveFrame, RunStep, StartChild
+from flowli.runtime.worker.renewal import LeaseGuard
+from flowli.timestamp import Timestamp
+
+if TYPE_CHECKING:
+    from flowli.runtime.owner.owner import Owner
+
+__all__ = ["Listener"]
+
+_log = structlog.get_logger("flowli.owner")
+
+
+class Listener:
+    """See the module's docstring.
+
+    Attributes:
+        pause: reason and request id of a pause that is to take effect when nothing runs any more.
+        stopping: the worker goes down; ``stop_now``: at once.
+    """
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._session = owner.session
+        self._waits = owner.waits
+        self._ends: dict[Eid, ChildEnd] = {}
+        self._requests: set[str] = set()
+        self.pause: tuple[str, str] | None = None
+        self.stopping = False
+        self.stop_now = False
+
+    def listen(self, guard: LeaseGuard) -> None:
+        """Take wake-ups and requests from now on."""
+        owner = self._owner
+        guard.on_lost = lambda: owner.tell(Lost(LeaseLost("the lease was taken over")))
+        guard.on_requests = lambda requests: owner.tell(Requested(requests))
+        owner.services.hub.owned(owner.execution.eid, lambda cause: owner.tell(Woken(cause)))
+        self.pause = None
+
+    def take_resume(self, task: Task) -> None:
+        """A RESUME was dequeued for this execution."""
+        if task.reason == "timer":
+            # a timer that fired counts as due here too, whatever this clock says
+            self._owner.floor = max(self._owner.floor, task.cause_at)
+        end = from_payload(task.payload) if task.reason == "child" else None
+        if end is not None:
+            self._owner.tell(ChildSeen(Eid(task.key.removeprefix("child:")), end))
+        else:
+            self._owner.tell(Woken(task.key))
+
+    def handle(self, event: Event) -> None:
+        """Deal with one event.
+
+        Raises:
+            LeaseLost, BackendError: the event was ``Lost``.
+        """
+        match event:
+            case AttemptEnded(frame, outcome):
+                if self._owner.launcher.ended(frame):
+                    self._attempt_ended(frame, outcome)
+            case EffectDone(frame, outcome):
+                if self._owner.launcher.ended(frame):
+                    self._effect_done(frame, outcome)
+            case ChildSeen(eid, end):
+                self._ends[eid] = end
+                self._match_child(eid)
+            case Woken(cause):
+                self._woken(cause)
+            case Requested(requests):
+                self.take_requests(requests)
+            case Stop(now):
+                self.stopping = True
+                self.stop_now |= now
+            case Lost(error):
+                raise error
+            case Nudged():
+                pass
+            case _:
+                assert_never(event)
+
+    def _attempt_ended(self, frame: LiveFrame, outcome: Returned | Failed | Deferred) -> None:
+        match outcome:
+            case Returned(value):
+                self._session.complete(frame, value)
+            case Failed(error, retryable, retry_at):
+                self._session.fail(frame, error, retryable=retryable, retry_at=retry_at)
+            case Deferred(until):
+                self._session.defer(frame, until)
+        if frame.retry_at is not None:
+            self._waits.add(frame)
+
+    def child_waits(self, frame: LiveFrame, eid: Eid) -> None:
+        """``frame`` waits for a child that was started before."""
+        self._waits.add(frame)
+        self._match_child(eid)
+
+    def _effect_done(self, frame: LiveFrame, outcome: Returned | Failed) -> None:
+        if isinstance(outcome, Failed):
+            self._session.fail(frame, outcome.error, retryable=False)
+        elif isinstance(frame.action, StartChild):
+            self.child_waits(frame, frame.action.eid)
+        else:
+            self._session.complete(frame, outcome.value)
+
+    def _match_child(self, eid: Eid) -> None:
+        frame, end = self._waits.child_frame(eid), self._ends.get(eid)
+        if frame is None or end is None or frame.ended:
+            return
+        del self._ends[eid]
+        self._waits.drop(frame)
+        if end.error is not None:
+            self._session.fail(frame, end.error, retryable=False)
+        else:
+            self._session.fulfil(frame, waits_on(frame), end.value)
+
+    # --- wake-ups -------------------------------------------------------------------------------------------------------
+
+    def _woken(self, cause: str) -> None:
+        kind, _, rest = cause.partition(":")
+        launcher = self._owner.launcher
+        if kind == "child":
+            launcher.beside(self._look_at_child(Eid(rest)))
+        elif kind == "request":
+            launcher.beside(self._look_at_lease())
+        elif kind != "message":
+            for eid in self._waits.children if kind in ("audit", "expired", "code") else ():
+                launcher.beside(self._look_at_child(eid))
+        for channel in self._waits.channels:
+            self._owner.channels.want(channel)
+
+    async def _look_at_child(self, eid: Eid) -> None:
+        with contextlib.suppress(BackendUnavailable):
+            end = await read_child_end(self._owner.services.ports, eid)
+            if end is not None:
+                self._owner.tell(ChildSeen(eid, end))
+
+    async def _look_at_lease(self) -> None:
+        with contextlib.suppress(BackendUnavailable):
+            lease = await self._owner.services.ports.ownership.read(self._owner.execution.eid)
+            if lease is not None and lease.requests:
+                self._owner.tell(Requested(lease.requests))
+
+    def deliver_next(self, now: Timestamp) -> bool:
+        """Deliver one message that has come or one instant that is due; False if there is none."""
+        matched = self._waits.match()
+        if matched is not None:
+            frame, message = matched
+            self._waits.drop(frame)
+            seq, commit = message.seq, message.commit or None
+            self._session.fulfil(frame, waits_on(frame), message.payload, message_seq=seq, message_commit=commit)
+            return True
+        due = self._waits.pop_due(now)
+        if due is None:
+            return False
+        instant = due_at(due)
+        assert instant is not None
+        self._owner.floor = max(self._owner.floor, instant)
+        if isinstance(due.action, RunStep):
+            self._session.try_again(due, due.attempt if due.deferred else due.attempt + 1)
+        else:
+            self._waits.drop(due)
+            self._session.fulfil(due, OnTimer(instant), None)
+        return True
+
+    # --- requests -------------------------------------------------------------------------------------------------------
+
+    def take_requests(self, requests: tuple[LeaseRequest, ...]) -> bool:
+        """Apply the requests that are new; True if there were any."""
+        guard = self._owner.guard
+        fresh = False
+        for request in requests:
+            if request.id in self._session.fold.applied:
+                guard.applied.add(request.id)
+            elif request.id not in self._requests:
+                self._requests.add(request.id)
+                fresh = True
+                self._apply(request)
+        return fresh
+
+    def _apply(self, request: LeaseRequest) -> None:
+        match request.verb:
+            case "cancel":
+                if self._session.fold.paused is not None:
+                    self._session.append(ExecutionUnpaused("it is cancelled"))
+                self.pause = None
+                self._session.request_cancel(request.reason, request.id)
+            case "pause":
+                self.pause = (request.reason, request.id)
+            case "unpause":
+                self.pause = None
+                self._session.append(ExecutionUnpaused(request.reason, request.id))
+            case "terminate":
+                self._session.ending = ExecutionCancelled(request.reason, request.id)
+            case "wake":
+                self._woken(str(request.data.get("cause", "")))
+                self._owner.guard.applied.add(request.id)
+            case verb:
+                _log.info("a request is left to who made it", eid=str(self._owner.execution.eid), verb=verb)

@@ -1,0 +1,104 @@
+"""Suspending: the execution goes to sleep, and nothing that wakes it can be missed.
+
+1. Wait markers on the channels waited on, and the timer of the earliest instant. *Crash after it*: the execution is still
+   owned; its task is taken again, and the takeover waits again. A marker that nobody waits for leads to a RESUME that is acked.
+2. Look again at every channel and at the requests in the lease. Senders append first and read the marker second, so one of the
+   two sees the other. If something has come, the execution runs on.
+3. Commit ``frame.suspended`` for the frames that wait anew, and ``execution.suspended``. This entry is the release: the lease of
+   this epoch is free, nothing is written for it. *Crash after it*: only the twin is missing, which the sweeper posts; the task
+   is taken again and acked.
+4. Remove the markers and the timer that nobody waits for any more. *Crash before it*: the sweeper clears the markers, a timer
+   fires for nothing.
+5. Post the control twin; 6. when it is durable, ack the tasks (both by the worker).
+
+There is nothing to look at for children: a child's RESUME follows its end and stays until its outcome is journaled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from flowli.domain.channels import WaitMarker
+from flowli.domain.entries import ExecutionSuspended, FrameSuspended
+from flowli.domain.errors import LeaseLost
+from flowli.domain.timers import Timer
+from flowli.domain.waits import On
+from flowli.runtime.owner.waits import due_at, is_waiting, waits_on
+
+if TYPE_CHECKING:
+    from flowli.runtime.owner.owner import Owner
+
+__all__ = ["mark", "release", "suspend", "tidy"]
+
+
+async def mark(owner: Owner) -> None:
+    """Write the markers that do not stand yet.
+
+    Raises:
+        LeaseLost: a marker of a later owner stands.
+    """
+    execution, guard = owner.execution, owner.guard
+
+    async def one(channel: str) -> None:
+        fids = tuple(frame.fid for frame in owner.waits.receivers(channel))
+        marker = WaitMarker(channel, execution.eid, guard.epoch, fids, execution.queue, execution.priority)
+        if not await owner.services.ports.channel.mark(marker):
+            raise LeaseLost(f"a marker of a later owner stands on channel {channel}")
+        owner.marked[channel] = guard.epoch
+
+    await asyncio.gather(*(one(channel) for channel in owner.waits.channels if channel not in owner.marked))
+
+
+async def suspend(owner: Owner) -> bool:
+    """Suspend the quiet execution; False if something came meanwhile and it runs on."""
+    await asyncio.gather(mark(owner), _set_timer(owner))
+    lease, _ = await asyncio.gather(owner.services.ports.ownership.read(owner.execution.eid), owner.channels.look())
+    if lease is not None and owner.listener.take_requests(lease.requests):
+        return False
+    if owner.something_came():
+        return False
+    frames = sorted(owner.session.frames.values(), key=lambda frame: frame.fid)
+    await release(owner, tuple(dict.fromkeys(waits_on(frame) for frame in frames)))
+    return True
+
+
+async def release(owner: Owner, on: tuple[On, ...]) -> None:
+    """Steps 3 and 4, with what the execution waits on."""
+    session, guard = owner.session, owner.guard
+    owner.sealed = True
+    for frame in session.frames.values():
+        if frame.launched and is_waiting(frame):
+            waits = waits_on(frame)
+            if frame.waits_on != waits:
+                session.append(FrameSuspended(frame.fid, frame.attempt, waits, due_at(frame)), frame.attempt)
+                frame.waits_on = waits
+    session.append(ExecutionSuspended(on, guard.epoch))
+    await owner.commits.flush()
+    await tidy(owner)
+
+
+async def _set_timer(owner: Owner) -> None:
+    due = owner.waits.next_due_frame()
+    if due is None:
+        return
+    instant = due_at(due)
+    assert instant is not None
+    timer = Timer(instant, owner.execution.eid, due.fid, owner.execution.queue, owner.execution.priority)
+    if timer not in owner.timers:
+        await owner.services.ports.timers.set(timer)
+        owner.timers.append(timer)
+
+
+async def tidy(owner: Owner) -> None:
+    """Remove markers and timers that this owner wrote and that nothing waits for any more."""
+    guard = owner.guard
+    ports, eid = owner.services.ports, owner.execution.eid
+    waited = set(owner.waits.channels) if owner.session.ending is None else set()
+    for channel in [channel for channel in owner.marked if channel not in waited]:
+        await ports.channel.unmark(channel, eid, up_to_epoch=guard.epoch)
+        del owner.marked[channel]
+    needed = owner.waits.next_due() if owner.session.ending is None else None
+    for timer in [timer for timer in owner.timers if timer.due_at != needed]:
+        await ports.timers.cancel(timer)
+        owner.timers.remove(timer)

@@ -1,0 +1,175 @@
+"""Renewal of leases, beside the loop whose life it vouches for.
+
+Every lease is renewed each third of its ttl by a thread with its own event loop and its own clients, so that a step that blocks
+the worker's loop does not lose its execution. A backend that lives on one loop (``Ports.fork`` is None) is renewed from there.
+
+After it has been acquired, a lease is written only here. The worker reads what this thread learns: the deadline, requests of
+operators, the loss.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import structlog
+
+from flowli.domain.errors import BackendError, LeaseLost
+from flowli.domain.ports import Lease, LeaseRequest, Ports
+from flowli.domain.tasks import TaskLease
+from flowli.world import Background, World
+
+__all__ = ["LeaseGuard", "Renewals", "TaskGuard"]
+
+_log = structlog.get_logger("flowli.renewal")
+
+
+@dataclass(eq=False)
+class _Guard:
+    """What the worker may believe of a lease it holds.
+
+    Attributes:
+        deadline_s: when it expires at the latest, on the clock that counts suspended time.
+        lost: somebody else has it.
+        on_lost: called once, on the worker's loop.
+    """
+
+    world: World
+    ttl_s: float
+    deadline_s: float
+    on_lost: Callable[[], None] = lambda: None
+    lost: bool = False
+    renewing: bool = False
+
+    @property
+    def due(self) -> bool:
+        """Whether a third of the ttl has passed since the last renewal."""
+        return self.world.boottime_s() >= self.deadline_s - self.ttl_s * 2 / 3
+
+    @property
+    def expired(self) -> bool:
+        """Whether this process's own clock says that the lease may be over (margin: a tenth of the ttl)."""
+        return self.lost or self.world.boottime_s() >= self.deadline_s - self.ttl_s / 10
+
+    def check(self) -> None:
+        """Call it right before an effect, with no await between.
+
+        Raises:
+            LeaseLost: the lease is lost or may be over.
+        """
+        if self.expired:
+            raise LeaseLost("the lease is lost, or was not renewed in time")
+
+
+@dataclass(eq=False)
+class LeaseGuard(_Guard):
+    """Guard of an execution's lease.
+
+    Attributes:
+        applied: ids of requests whose entries are durable; the next renewal removes them.
+        on_requests: called on the worker's loop with the requests found at a renewal.
+    """
+
+    lease: Lease = field(kw_only=True)
+    on_requests: Callable[[tuple[LeaseRequest, ...]], None] = lambda requests: None
+    applied: set[str] = field(default_factory=set)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch under which this process acts."""
+        return self.lease.epoch
+
+    async def renew(self, ports: Ports) -> None:
+        """One renewal."""
+        done = frozenset(self.applied)
+        self.lease = await ports.ownership.renew(self.lease, applied=done)
+        self.applied -= done
+
+
+@dataclass(eq=False)
+class TaskGuard(_Guard):
+    """Guard of a task's lease."""
+
+    lease: TaskLease = field(kw_only=True)
+
+    async def renew(self, ports: Ports) -> None:
+        """One renewal."""
+        self.lease = await ports.queue.renew(self.lease)
+
+
+class Renewals:
+    """Renews every guard that is watched.
+
+    Args:
+        tick_s: how often the guards are looked at; a small part of the shortest ttl.
+    """
+
+    def __init__(self, ports: Ports, world: World, *, tick_s: float) -> None:
+        self._ports = ports
+        self._world = world
+        self._tick_s = tick_s
+        self._guards: set[LeaseGuard | TaskGuard] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._background: Background | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin; call it on the worker's loop."""
+        self._loop = asyncio.get_running_loop()
+        if self._ports.fork is None:
+            self._task = asyncio.create_task(self._run(self._ports))
+        else:
+            fork = self._ports.fork
+            self._background = self._world.background("flowli-renewal", lambda: self._run(fork()))
+
+    async def stop(self) -> None:
+        """End; nothing is renewed any more."""
+        if self._background is not None:
+            self._background.stop()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def watch(self, guard: LeaseGuard | TaskGuard) -> None:
+        """Renew ``guard`` from now on."""
+        self._guards.add(guard)
+
+    def forget(self, guard: LeaseGuard | TaskGuard) -> None:
+        """Let ``guard`` expire or be released."""
+        self._guards.discard(guard)
+
+    async def _run(self, ports: Ports) -> None:
+        under_way: set[asyncio.Task[None]] = set()
+        while True:
+            for guard in tuple(self._guards):
+                if guard.due and not guard.renewing and not guard.lost:
+                    guard.renewing = True
+                    task = asyncio.ensure_future(self._renew(ports, guard))
+                    under_way.add(task)
+                    task.add_done_callback(under_way.discard)
+            await self._world.sleep(self._tick_s)
+
+    async def _renew(self, ports: Ports, guard: LeaseGuard | TaskGuard) -> None:
+        begun_s = self._world.boottime_s()
+        try:
+            await guard.renew(ports)
+        except LeaseLost:
+            if guard in self._guards:
+                guard.lost = True
+                self._tell(guard.on_lost)
+        except BackendError as error:
+            # one failed renewal is no loss: the deadline decides, and the next tick tries again
+            _log.warning("a renewal failed", error=str(error))
+        else:
+            guard.deadline_s = begun_s + guard.ttl_s
+            if isinstance(guard, LeaseGuard) and guard.lease.requests:
+                requests = guard.lease.requests
+                self._tell(lambda: guard.on_requests(requests))
+        finally:
+            guard.renewing = False
+
+    def _tell(self, call: Callable[[], None]) -> None:
+        assert self._loop is not None
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(call)
