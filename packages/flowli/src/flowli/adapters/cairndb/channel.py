@@ -1,0 +1,99 @@
+"""``Channel`` over one log per channel, and one document per wait marker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from flowli.adapters.cairndb import keys
+from flowli.adapters.cairndb.opened import CairnPort, port_method
+from flowli.adapters.cairndb.records import from_log, to_log
+from flowli.adapters.cairndb.scan import delete_prefix, list_keys, read_all
+from flowli.cairn.commit import log_prefix
+from flowli.cairn.log import Commit, Log
+from flowli.cairn.objects import Created, Doc, Swapped
+from flowli.cairn.values import JSON
+from flowli.codec import dump, load
+from flowli.domain.channels import Message, WaitMarker
+from flowli.domain.entries import START, Position
+from flowli.domain.ids import Eid
+from flowli.domain.ports.channel import Messages
+
+__all__ = ["CairnChannel"]
+
+
+class CairnChannel(CairnPort):
+    """Channels and their wait markers."""
+
+    @port_method
+    async def send(self, message: Message) -> Message:
+        record = cast("Mapping[str, JSON]", dump(replace(message, seq=0)))
+        position = await self._log(message.channel).append_next([record], self._opened.writer)
+        return replace(message, seq=position.seq)
+
+    @port_method
+    async def read(self, channel: str, *, after: Position = START) -> Messages:
+        chunk = await self._log(channel).read(to_log(after))
+        messages = tuple(message for commit in chunk.commits for message in _messages(commit))
+        return Messages(messages, from_log(chunk.position))
+
+    @port_method
+    async def end(self, channel: str) -> Position:
+        log = self._log(channel)
+        if log.tail is None:
+            return from_log(await log.find_tail())
+        # from a known tail the next number is enough, most of the time
+        return from_log((await log.read(log.tail)).position)
+
+    @port_method
+    async def mark(self, marker: WaitMarker) -> bool:
+        body = dump(marker)
+        outcome = await self._documents.create(keys.marker(marker.channel, marker.eid), body)
+        doc: Doc | None = None if isinstance(outcome, Created) else outcome.doc
+        while doc is not None:
+            if _marker(doc).epoch > marker.epoch:
+                return False
+            swapped = await self._documents.swap(doc, body)
+            if isinstance(swapped, Swapped):
+                return True
+            if swapped.doc is None:
+                return await self.mark(marker)
+            doc = swapped.doc
+        return True
+
+    @port_method
+    async def unmark(self, channel: str, eid: Eid, *, up_to_epoch: int) -> bool:
+        while True:
+            doc = await self._documents.read(keys.marker(channel, eid))
+            if doc is None or _marker(doc).epoch > up_to_epoch:
+                return False
+            if await self._documents.remove(doc):
+                return True
+
+    @port_method
+    async def marker(self, channel: str, eid: Eid) -> WaitMarker | None:
+        doc = await self._documents.read(keys.marker(channel, eid))
+        return None if doc is None else _marker(doc)
+
+    @port_method
+    async def markers(self, channel: str) -> Sequence[WaitMarker]:
+        found = await list_keys(self._documents, keys.marker_prefix(channel))
+        return [_marker(doc) for doc in await read_all(self._documents, found)]
+
+    @port_method
+    async def delete(self, channel: str) -> None:
+        await delete_prefix(self._documents, keys.marker_prefix(channel))
+        await delete_prefix(self._documents, log_prefix(keys.channel_log(channel)))
+
+    def _log(self, channel: str) -> Log:
+        # the channel of an execution goes as a whole with it; a global one is trimmed behind a boundary
+        return self._cairn.log(keys.channel_log(channel), trimmable="." not in channel)
+
+
+def _messages(commit: Commit) -> list[Message]:
+    return [replace(load(Message, record), seq=commit.first + offset) for offset, record in enumerate(commit.records)]
+
+
+def _marker(doc: Doc) -> WaitMarker:
+    return load(WaitMarker, doc.body)

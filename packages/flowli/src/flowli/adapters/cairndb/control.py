@@ -1,0 +1,55 @@
+"""``ControlLog`` over the log ``wf``: appends of one process share commits, and wait a little to do so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flowli.adapters.cairndb import keys
+from flowli.adapters.cairndb.opened import CairnPort, Opened, port_method
+from flowli.adapters.cairndb.records import control_entries, from_log, to_log, to_records
+from flowli.cairn.snapshot import SEGMENT
+from flowli.domain.entries import START, ControlEntry, Position
+from flowli.domain.ports.control import ControlSlice
+
+__all__ = ["LINGER_S", "MAX_LINGER_S", "CairnControlLog"]
+
+LINGER_S = 0.05
+"""How long a commit gathers entries; each commit that another process wins doubles it."""
+
+MAX_LINGER_S = 2.0
+"""The longest."""
+
+_COMMITS_AT_ONCE = 512
+
+
+class CairnControlLog(CairnPort):
+    """The control log."""
+
+    def __init__(self, opened: Opened) -> None:
+        super().__init__(opened)
+        self._log = self._cairn.log(keys.CONTROL_LOG, trimmable=True, linger_s=LINGER_S, max_linger_s=MAX_LINGER_S)
+        self._folded = 0
+
+    @port_method
+    async def append(self, entries: Sequence[ControlEntry]) -> int:
+        position = await self._log.append_next(to_records(entries), self._opened.writer)
+        segment = position.commit // SEGMENT
+        if position.commit % SEGMENT == 0 and segment > self._folded:
+            self._folded = segment
+            self._opened.aside(self._log.segments.write(segment))
+        return position.seq
+
+    @port_method
+    async def read(self, *, after: Position = START, limit: int = 10_000) -> ControlSlice:
+        entries: list[ControlEntry] = []
+        position, caught_up = to_log(after), False
+        while len(entries) < limit and not caught_up:
+            chunk = await self._log.read(position, min(limit - len(entries), _COMMITS_AT_ONCE))
+            caught_up = chunk.caught_up
+            for commit in chunk.commits:
+                if len(entries) >= limit:
+                    caught_up = False
+                    break
+                entries.extend(control_entries(commit))
+                position = commit.position
+        return ControlSlice(tuple(entries), from_log(position), caught_up)

@@ -1,0 +1,105 @@
+"""What the ports of one backend share: the cairn, checked before its first use; and how a method of a port is made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from flowli.adapters.cairndb.errors import translate
+from flowli.cairn.database import Cairn
+from flowli.cairn.errors import CairnError
+
+__all__ = ["CairnPort", "Opened", "port_method"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+S = TypeVar("S", bound="CairnPort")
+
+
+class Opened:
+    """A cairn that is checked once: its layout is one that this release can use.
+
+    Args:
+        cairn: the database.
+        checked: whether somebody has checked it already.
+
+    Attributes:
+        writer: names this process in commits, for people.
+    """
+
+    def __init__(self, cairn: Cairn, *, checked: bool = False) -> None:
+        process = cairn.world.process()
+        self.cairn = cairn
+        self.checked = checked
+        self.writer = f"{process.host}-{process.pid}"
+        self._checking = asyncio.Lock()
+        self._folding: set[asyncio.Task[None]] = set()
+
+    async def check(self) -> None:
+        """Check the layout, and mark a new bucket; once it has succeeded it is not done again.
+
+        Raises:
+            CairnError: the bucket cannot be used.
+        """
+        async with self._checking:
+            if not self.checked:
+                await self.cairn.ensure_layout()
+                self.checked = True
+
+    def aside(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do ``work`` off the critical path. It only fills a cache: whether it succeeds changes no result."""
+
+        async def run() -> None:
+            try:
+                await work
+            except CairnError:
+                return
+
+        task = asyncio.ensure_future(run())
+        self._folding.add(task)
+        task.add_done_callback(self._folding.discard)
+
+    async def settle(self) -> None:
+        """End what is still done aside."""
+        for task in self._folding:
+            task.cancel()
+        await asyncio.gather(*self._folding, return_exceptions=True)
+
+
+class CairnPort:
+    """A port over a cairn.
+
+    Args:
+        opened: shared by the ports of one backend.
+    """
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._cairn = opened.cairn
+        self._documents = opened.cairn.documents
+        self._store = opened.cairn.store
+        self._world = opened.cairn.world
+
+    @property
+    def opened(self) -> Opened:
+        """What the ports of this backend share."""
+        return self._opened
+
+
+def port_method(
+    method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """A method of a port: the bucket is checked before the first one, and only errors of the domain come out."""
+
+    @wraps(method)
+    async def wrapper(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            if not self.opened.checked:
+                await self.opened.check()
+            return await method(self, *args, **kwargs)
+        except CairnError as error:
+            raise translate(error) from error
+
+    return wrapper
