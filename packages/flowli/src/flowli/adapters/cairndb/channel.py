@@ -28,9 +28,9 @@ class CairnChannel(CairnPort):
 
     @port_method
     async def send(self, message: Message) -> Message:
-        record = cast("Mapping[str, JSON]", dump(replace(message, seq=0)))
+        record = cast("Mapping[str, JSON]", dump(replace(message, seq=0, commit=0)))
         position = await self._log(message.channel).append_next([record], self._opened.writer)
-        return replace(message, seq=position.seq)
+        return replace(message, seq=position.seq, commit=position.commit)
 
     @port_method
     async def read(self, channel: str, *, after: Position = START) -> Messages:
@@ -92,7 +92,10 @@ class CairnChannel(CairnPort):
 
 
 def _messages(commit: Commit) -> list[Message]:
-    return [replace(load(Message, record), seq=commit.first + offset) for offset, record in enumerate(commit.records)]
+    return [
+        replace(load(Message, record), seq=commit.first + offset, commit=commit.number)
+        for offset, record in enumerate(commit.records)
+    ]
 
 
 def _marker(doc: Doc) -> WaitMarker:

@@ -100,12 +100,11 @@ async def bury(state: QueueState, lease: TaskLease, cause: str, at: Timestamp) -
     1. Put it among the dead. *Crash after it*: it is taken again, and buried again under the same key.
     2. Remove its delayed twin, so that it is not promoted anew, and its ready key.
 
-    Raises:
-        LeaseGone: it is held no more.
+    One that is held no more is left alone.
     """
     found = await state.holding(lease, fresh=True)
     if found is None:
-        raise _gone(lease)
+        return
     body = dead_body(lease.task, cause, found.deaths, at)
     outcome = await state.documents.create(keys.dead(lease.task), body)
     earlier: Doc | None = None if isinstance(outcome, Created) else outcome.doc

@@ -10,6 +10,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from flowli.adapters.cairndb.errors import translate
 from flowli.cairn.database import Cairn
 from flowli.cairn.errors import CairnError
+from flowli.cairn.layout import LAYOUT_KEY
+from flowli.cairn.probe import probe
 
 __all__ = ["CairnPort", "Opened", "port_method"]
 
@@ -38,13 +40,16 @@ class Opened:
         self._folding: set[asyncio.Task[None]] = set()
 
     async def check(self) -> None:
-        """Check the layout, and mark a new bucket; once it has succeeded it is not done again.
+        """Check the layout. A new bucket is tried out and marked. Once it has succeeded it is not done again.
 
         Raises:
             CairnError: the bucket cannot be used.
         """
         async with self._checking:
             if not self.checked:
+                if await self.cairn.documents.read(LAYOUT_KEY) is None:
+                    # nobody has used this bucket: find out what its store is worth before anything is in it
+                    await probe(self.cairn.store, self.cairn.world)
                 await self.cairn.ensure_layout()
                 self.checked = True
 
