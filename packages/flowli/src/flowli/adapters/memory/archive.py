@@ -18,7 +18,10 @@ class MemoryArchive:
     async def put(self, archived: ArchivedExecution) -> bool:
         """Put if absent."""
         await turn()
-        return self._archives.setdefault(archived.execution.eid, archived) is archived
+        if archived.execution.eid in self._archives:
+            return False
+        self._archives[archived.execution.eid] = archived
+        return True
 
     async def get(self, eid: Eid) -> ArchivedExecution | None:
         """Read."""

@@ -18,7 +18,10 @@ class MemoryExecutionStore:
     async def put(self, execution: Execution) -> bool:
         """Put if absent."""
         await turn()
-        return self._records.setdefault(execution.eid, execution) is execution
+        if execution.eid in self._records:
+            return False
+        self._records[execution.eid] = execution
+        return True
 
     async def get(self, eid: Eid) -> Execution | None:
         """Read."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from flowli.adapters.memory.turn import turn
 from flowli.domain.errors import LeaseLost
@@ -14,6 +15,8 @@ from flowli.timestamp import Timestamp
 from flowli.world import World
 
 __all__ = ["MemoryQueue"]
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -67,9 +70,9 @@ class MemoryQueue:
         """Put if absent."""
         await turn()
         shelf = self._shelves[task.queue]
-        if task.not_before is not None:
-            return shelf.delayed.setdefault(_delayed_key(task), task) is task
-        return shelf.ready.setdefault(_key(task), item := _Item(task)) is item
+        if task.not_before is None:
+            return _put(shelf.ready, _key(task), _Item(task))
+        return _put(shelf.delayed, _delayed_key(task), task)
 
     async def dequeue(self, queue: str, holder: str, ttl_s: float, *, limit: int = 1) -> Sequence[TaskLease]:
         """Look at the tasks in order; take each that is free at the moment of taking."""
@@ -151,8 +154,7 @@ class MemoryQueue:
         due = [task for key, task in sorted(shelf.delayed.items(), key=_first) if key[0] <= now.us]
         for task in due:
             await turn()
-            item = _Item(task)
-            promoted += shelf.ready.setdefault(_key(task), item) is item
+            promoted += _put(shelf.ready, _key(task), _Item(task))
         return promoted
 
     async def bury(self, lease: TaskLease, cause: str, at: Timestamp) -> None:
@@ -230,6 +232,14 @@ class MemoryQueue:
             return True
         held = sum(item.holder is not None and not self._expired(item) for item in shelf.ready.values())
         return held < settings.concurrency
+
+
+def _put(where: dict[tuple[int, int, str], T], key: tuple[int, int, str], value: T) -> bool:
+    """Put if absent."""
+    if key in where:
+        return False
+    where[key] = value
+    return True
 
 
 def _first(pair: tuple[tuple[int, int, str], object]) -> tuple[int, int, str]:
