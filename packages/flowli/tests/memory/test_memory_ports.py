@@ -16,6 +16,7 @@ from flowli.testing.suites.executions import ExecutionStoreSuite
 from flowli.testing.suites.journal import JournalSuite
 from flowli.testing.suites.ownership import OwnershipSuite
 from flowli.testing.suites.port_suite import Elapse
+from flowli.testing.suites.queue import QueueSuite
 from flowli.testing.suites.timers import TimersSuite
 
 
@@ -60,3 +61,6 @@ class TestDispatch(MemoryPorts, DispatchSuite): ...
 
 
 class TestOwnership(MemoryPorts, OwnershipSuite): ...
+
+
+class TestQueue(MemoryPorts, QueueSuite): ...
