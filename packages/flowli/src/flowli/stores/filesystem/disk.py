@@ -195,8 +195,8 @@ class Disk:
     def _into_place(self, move: _Move, temp: str, path: str) -> None:
         folder = os.path.dirname(path)
         while True:
-            self.folders.make(folder)
             try:
+                self.folders.make(folder)
                 move(temp, path)
                 return
             except FileNotFoundError:

@@ -31,21 +31,24 @@ class Folders:
         self._emptied: OrderedDict[str, None] = OrderedDict()
 
     def make(self, folder: str) -> None:
-        """Make a folder and its parents, where they are missing."""
-        if folder in self._known:
-            return
-        try:
-            os.mkdir(folder)
-        except FileExistsError:
-            return
-        except FileNotFoundError:
-            if folder == self._root:
-                raise
-            self.make(os.path.dirname(folder))
+        """Make a folder and its parents, where they are missing.
+
+        Raises:
+            FileNotFoundError: the bucket itself is gone.
+        """
+        while folder not in self._known and folder != self._root:
             try:
                 os.mkdir(folder)
+                return
             except FileExistsError:
                 return
+            except FileNotFoundError:
+                parent = os.path.dirname(folder)
+                if parent == self._root:
+                    raise
+                # Others may remove the parent again before the next turn: then it is made again.
+                self.vanished(parent)
+                self.make(parent)
 
     def vanished(self, folder: str) -> None:
         """Forget a folder and its parents, because it was not there any more."""
