@@ -1,7 +1,7 @@
 """``Timestamp``: one instant in UTC, exact to the microsecond.
 
-It is the only value type that every layer shares. Its text form has a fixed width, so that sorting texts sorts instants;
-keys that hold an instant rely on this.
+It is the only value type that every layer shares. Its text form has a fixed width, so that sorting texts sorts
+instants; keys that hold an instant rely on this.
 """
 
 from __future__ import annotations

@@ -6,5 +6,5 @@ from typing import TypeAlias, Union
 
 __all__ = ["Data", "Scalar"]
 
-Scalar: TypeAlias = Union[None, bool, int, float, str]
-Data: TypeAlias = Union[None, bool, int, float, str, "list[Data]", "dict[str, Data]"]
+Scalar: TypeAlias = bool | int | float | str | None
+Data: TypeAlias = Union[bool, int, float, str, "list[Data]", "dict[str, Data]", None]

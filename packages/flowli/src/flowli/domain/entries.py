@@ -1,7 +1,8 @@
 """Entries of the journal and of the control log: the only way in which anything changes.
 
-The journal is the authority on one execution; its entry comes first, the twin in the control log second. What workflow code
-can observe is in the journal or computed from it. Control entries hold digests, never arguments or results.
+The journal is the authority on one execution; its entry comes first, the twin in the control log second. What
+workflow code can observe is in the journal or computed from it. The bodies of the control log stand in
+``control_entries``.
 """
 
 from __future__ import annotations
@@ -9,12 +10,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
-from flowli.domain.data import Data, Scalar
+from flowli.domain.control_entries import (
+    Announced,
+    AttributesSet,
+    ControlBody,
+    ControlEntry,
+    ExecutionArchived,
+    ExecutionCreated,
+    OperatorActed,
+    StatusChanged,
+    TaskEnqueued,
+)
+from flowli.domain.data import Data
 from flowli.domain.errors import ErrorInfo
-from flowli.domain.execution import DEFAULT_PRIORITY, Execution, ExecutionStatus, Origin
+from flowli.domain.execution import Execution
 from flowli.domain.frames import FrameKind
-from flowli.domain.ids import Eid, Fid, FrameRef
+from flowli.domain.ids import Fid
 from flowli.domain.provenance import Provenance
+from flowli.domain.unknown import UnknownBody
 from flowli.domain.waits import On
 from flowli.timestamp import Timestamp
 
@@ -65,9 +78,6 @@ class Position:
 
 
 START = Position(0, 0)
-
-
-# --- journal: the execution -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +186,6 @@ class ExecutionCancelled:
     request: str = ""
 
 
-# --- journal: frames --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class FrameStarted:
     """An attempt of a frame began. For attempt 1 it is a command of the code; later attempts are the engine's.
@@ -255,7 +262,8 @@ class FrameFulfilled:
     """What the frame waited on has come. Its outcome follows in the same commit.
 
     Attributes:
-        message_seq: of the message consumed; ``message_commit`` is its commit, where a later reader of the channel begins.
+        message_seq: of the message consumed; ``message_commit`` is its commit, where a later reader of the channel
+            begins.
     """
 
     tag: ClassVar[str] = "frame.fulfilled"
@@ -264,14 +272,6 @@ class FrameFulfilled:
     on: On
     message_seq: int | None = None
     message_commit: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownBody:
-    """An entry written by a newer version. It is kept as it is and waits for the operator."""
-
-    tag: str
-    data: dict[str, Data]
 
 
 AnyFrameBody: TypeAlias = (
@@ -306,124 +306,4 @@ class JournalEntry:
     @property
     def at(self) -> Timestamp:
         """When, by the owner's clock; never before the entry that precedes it."""
-        return self.by.at
-
-
-# --- control log ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutionCreated:
-    """An execution was asked for. The record without its arguments."""
-
-    tag: ClassVar[str] = "execution.created"
-    eid: Eid
-    workflow: str
-    version: str
-    args_digest: str
-    queue: str
-    created_at: Timestamp
-    priority: int = DEFAULT_PRIORITY
-    parent: FrameRef | None = None
-    dispatch_key: str | None = None
-    origin: Origin | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StatusChanged:
-    """The twin of a lifecycle entry. Folds keep the one with the greatest ``journal_seq`` of each execution.
-
-    Attributes:
-        entry: tag of the journal entry, for example ``execution.completed``.
-        on: what a suspended execution waits on.
-        error: of a failed one: its type and message, no traceback.
-        version: of a started, resumed or migrated one.
-    """
-
-    tag: ClassVar[str] = "execution.status"
-    eid: Eid
-    status: ExecutionStatus
-    entry: str
-    epoch: int
-    journal_seq: int
-    on: tuple[On, ...] = ()
-    reason: str = ""
-    error: ErrorInfo | None = None
-    version: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TaskEnqueued:
-    """A task that is not a wake-up was put on a queue: DELEGATE and RUN_STEP."""
-
-    tag: ClassVar[str] = "task.enqueued"
-    eid: Eid
-    queue: str
-    kind: str
-    task_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Announced:
-    """A public fact of a workflow, or a definition (schedule, paused queue) that readers fold. ``topic`` is a name."""
-
-    tag: ClassVar[str] = "announce"
-    topic: str
-    data: Data
-    eid: Eid | None = None
-    fid: Fid | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AttributesSet:
-    """Searchable attributes of an execution; a None removes one."""
-
-    tag: ClassVar[str] = "execution.attributes"
-    eid: Eid
-    attributes: dict[str, Scalar]
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutionArchived:
-    """Retention folded the finished execution into its archive."""
-
-    tag: ClassVar[str] = "execution.archived"
-    eid: Eid
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorActed:
-    """An operator verb: who is in the provenance; ``key`` makes it once-only; ``digest`` is of its content."""
-
-    tag: ClassVar[str] = "operator.acted"
-    verb: str
-    eid: Eid | None
-    reason: str
-    key: str | None = None
-    digest: str = ""
-
-
-ControlBody: TypeAlias = (
-    ExecutionCreated
-    | StatusChanged
-    | TaskEnqueued
-    | Announced
-    | AttributesSet
-    | ExecutionArchived
-    | OperatorActed
-    | UnknownBody
-)
-
-
-@dataclass(frozen=True, slots=True)
-class ControlEntry:
-    """One entry of the control log. ``seq`` counts entries from 1; 0 while it is not yet appended."""
-
-    body: ControlBody
-    by: Provenance
-    seq: int = 0
-
-    @property
-    def at(self) -> Timestamp:
-        """When, by the writer's clock."""
         return self.by.at

@@ -234,8 +234,8 @@ class NondeterminismError(FlowliError):
 
     def __init__(self, seq: int, expected: str, found: str) -> None:
         super().__init__(
-            f"the code no longer matches the journal at entry {seq}: the journal has {expected}, the code made {found}; "
-            "deploy the code that fits, or use `flowli migrate` or `flowli cancel`"
+            f"the code no longer matches the journal at entry {seq}: the journal has {expected}, the code made "
+            f"{found}; deploy the code that fits, or use `flowli migrate` or `flowli cancel`"
         )
         self.seq = seq
         self.expected = expected

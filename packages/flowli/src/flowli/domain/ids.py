@@ -9,7 +9,18 @@ from uuid import UUID, uuid5
 
 from flowli.domain.errors import InvalidName
 
-__all__ = ["ROOT", "Eid", "Fid", "FrameRef", "check_key", "check_name", "child_eid", "frame_id", "parse_eid", "role_eid"]
+__all__ = [
+    "ROOT",
+    "Eid",
+    "Fid",
+    "FrameRef",
+    "check_key",
+    "check_name",
+    "child_eid",
+    "frame_id",
+    "parse_eid",
+    "role_eid",
+]
 
 Eid: TypeAlias = UUID
 """An execution: UUIDv7 when started, UUIDv5 of ``{parent eid}/{fid}`` for a child."""
@@ -67,7 +78,9 @@ def parse_eid(text: str) -> Eid:
     try:
         eid = UUID(text)
     except (ValueError, AttributeError, TypeError):
-        raise InvalidName(f"{text!r} is not an execution id: it has the form 0197a1b2-0000-7000-8000-000000000000") from None
+        raise InvalidName(
+            f"{text!r} is not an execution id: it has the form 0197a1b2-0000-7000-8000-000000000000"
+        ) from None
     if str(eid) != text.lower():
         raise InvalidName(f"{text!r} is not written as an execution id; did you mean {eid}?")
     return eid

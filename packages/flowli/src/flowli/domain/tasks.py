@@ -36,7 +36,8 @@ class Task:
         target: the execution.
         cause_at: the instant of the cause: of the record, message, timer, child entry, ...
         key: tells apart tasks of one kind for one execution; "" for START.
-        reason: one word for people: ``message``, ``timer``, ``child``, ``step``, ``request``, ``expired``, ``code``, ``audit``.
+        reason: one word for people: ``message``, ``timer``, ``child``, ``step``, ``request``, ``expired``, ``code``,
+            ``audit``.
         not_before: a delayed task is invisible until then.
         priority: 0 first, 99 last.
         payload: START carries the whole record; RESUME may carry a child's outcome.

@@ -1,8 +1,8 @@
 """The engine and its processes, standing on the ports alone.
 
-``engine`` is what applications hold; ``worker`` runs executions, ``owner`` is one ownership of one execution, ``replay`` the
-deterministic loop inside it; ``sweeper``, ``retention`` and ``consumer`` are the other processes. Each procedure that writes in
-a certain order is one file of ``protocols``.
+``engine`` is what applications hold; ``worker`` runs executions, ``owner`` is one ownership of one execution,
+``replay`` the deterministic loop inside it; ``sweeper``, ``retention`` and ``consumer`` are the other processes.
+Each procedure that writes in a certain order is one file of ``protocols``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``Context``: what workflow code is given as its first parameter.
 
-Only frames have effects; everything else that a context offers is computed from the journal. A call such as ``ctx.step(f, x)``
-makes a frame that can be awaited, or handed to ``asyncio.gather``, ``TaskGroup`` and the like.
+Only frames have effects; everything else that a context offers is computed from the journal. A call such as
+``ctx.step(f, x)`` makes a frame that can be awaited, or handed to ``asyncio.gather``, ``TaskGroup`` and the like.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Seconds = float | timedelta
 
+_STEP_OPTIONS = ("retry", "timeout", "name", "key", "irreversible")
+
 _scope: contextvars.ContextVar[Fid] = contextvars.ContextVar("flowli_scope", default=ROOT)
 
 
@@ -50,8 +52,6 @@ class Context:
         self._effects = effects
         self._random = random.Random(session.execution.eid.int)
         self._uuids = 0
-
-    # --- what is known ----------------------------------------------------------------------------------------------------
 
     @property
     def eid(self) -> Eid:
@@ -74,9 +74,10 @@ class Context:
         return uuid5(self.eid, f"uuid/{self._uuids}")
 
     @property
-    def log(self) -> structlog.typing.FilteringBoundLogger:
+    def log(self) -> structlog.typing.BindableLogger:
         """A logger that speaks once: what is logged while the journal is replayed is dropped."""
-        return self._effects.logger(self._session.replaying)
+        logger: structlog.typing.BindableLogger = self._effects.logger(self._session.replaying)
+        return logger
 
     def patched(self, change_id: str) -> bool:
         """Whether this execution takes the new path of a change in the code.
@@ -87,77 +88,48 @@ class Context:
 
     @contextlib.contextmanager
     def scope(self, name: str) -> Iterator[None]:
-        """Frames made inside stand under a node of their own, so that a pattern's frames do not shift others' numbers."""
+        """Frames made inside stand under a node of their own, so that a pattern's frames do not shift others'
+        numbers.
+        """
         token = _scope.set(self._session.scope(_scope.get(), check_name("scope", name)))
         try:
             yield
         finally:
             _scope.reset(token)
 
-    # --- steps ------------------------------------------------------------------------------------------------------------
-
+    @overload
+    def step(self, fn: Callable[..., Awaitable[T]], /, *args: Any, retry: RetryPolicy, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., T], /, *args: Any, retry: RetryPolicy, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., Awaitable[T]], /, *args: Any, timeout: Seconds, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., T], /, *args: Any, timeout: Seconds, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., Awaitable[T]], /, *args: Any, name: str, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., T], /, *args: Any, name: str, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., Awaitable[T]], /, *args: Any, key: str, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., T], /, *args: Any, key: str, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., Awaitable[T]], /, *args: Any, irreversible: bool, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., T], /, *args: Any, irreversible: bool, **more: Any) -> FrameCall[T]: ...
     @overload
     def step(self, fn: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> FrameCall[T]: ...
     @overload
     def step(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> FrameCall[T]: ...
-    @overload
-    def step(
-        self, fn: Callable[..., Awaitable[T]], /, *args: Any, retry: RetryPolicy, timeout: Seconds | None = None,
-        name: str | None = None, key: str | None = None, irreversible: bool = False, **kwargs: Any,
-    ) -> FrameCall[T]: ...
-    @overload
-    def step(
-        self, fn: Callable[..., T], /, *args: Any, retry: RetryPolicy, timeout: Seconds | None = None,
-        name: str | None = None, key: str | None = None, irreversible: bool = False, **kwargs: Any,
-    ) -> FrameCall[T]: ...
-    @overload
-    def step(
-        self, fn: Callable[..., Awaitable[T]], /, *args: Any, timeout: Seconds,
-        name: str | None = None, key: str | None = None, irreversible: bool = False, **kwargs: Any,
-    ) -> FrameCall[T]: ...
-    @overload
-    def step(
-        self, fn: Callable[..., T], /, *args: Any, timeout: Seconds,
-        name: str | None = None, key: str | None = None, irreversible: bool = False, **kwargs: Any,
-    ) -> FrameCall[T]: ...
-    @overload
-    def step(
-        self, fn: Callable[..., Awaitable[T]], /, *args: Any, name: str,
-        key: str | None = None, irreversible: bool = False, **kwargs: Any,
-    ) -> FrameCall[T]: ...
-    @overload
-    def step(
-        self, fn: Callable[..., T], /, *args: Any, name: str,
-        key: str | None = None, irreversible: bool = False, **kwargs: Any,
-    ) -> FrameCall[T]: ...
-    @overload
-    def step(
-        self, fn: Callable[..., Awaitable[T]], /, *args: Any, key: str, irreversible: bool = False, **kwargs: Any
-    ) -> FrameCall[T]: ...
-    @overload
-    def step(self, fn: Callable[..., T], /, *args: Any, key: str, irreversible: bool = False, **kwargs: Any) -> FrameCall[T]: ...
-    @overload
-    def step(self, fn: Callable[..., Awaitable[T]], /, *args: Any, irreversible: bool, **kwargs: Any) -> FrameCall[T]: ...
-    @overload
-    def step(self, fn: Callable[..., T], /, *args: Any, irreversible: bool, **kwargs: Any) -> FrameCall[T]: ...
 
-    def step(
-        self,
-        fn: Callable[..., Any],
-        /,
-        *args: Any,
-        retry: RetryPolicy = NO_RETRY,
-        timeout: Seconds | None = None,
-        name: str | None = None,
-        key: str | None = None,
-        irreversible: bool = False,
-        **kwargs: Any,
-    ) -> FrameCall[Any]:
+    def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> FrameCall[Any]:
         """Run ``fn`` outside the workflow and remember what it returned; it must be idempotent.
+
+        Beside the arguments of ``fn`` it takes these keywords, which ``fn`` itself cannot have:
 
         Args:
             fn: an async function, run on the worker's loop, or a plain one, run in its thread pool.
-            retry: how often to try; by default once.
+            retry: a ``RetryPolicy``; by default there is one attempt.
             timeout: seconds for one attempt.
             name: defaults to the function's name.
             key: tells this call apart from others by more than their order.
@@ -167,12 +139,15 @@ class Context:
             StepFailed: attempts ran out or the error was not retryable (when awaited).
             UsageError: the arguments do not fit or cannot be recorded.
         """
-        name = check_name("step", name or _function_name(fn))
+        options = {option: kwargs.pop(option) for option in _STEP_OPTIONS if option in kwargs}
+        name = check_name("step", options.get("name") or _function_name(fn))
         data = codec.arguments(fn, args, kwargs, skip_first=False)
         hint = codec.return_hint(fn)
-        action = RunStep(fn, args, kwargs, retry, _seconds("timeout", timeout), hint)
-        metadata: dict[str, Data] = {"irreversible": True} if irreversible else {}
-        return self._call(FrameKind.STEP, name, data, action, functools.partial(_decode, hint), key, metadata)
+        retry = options.get("retry") or NO_RETRY
+        action = RunStep(fn, args, kwargs, retry, _seconds("timeout", options.get("timeout")), hint)
+        metadata: dict[str, Data] = {"irreversible": True} if options.get("irreversible") else {}
+        decode = functools.partial(_decode, hint)
+        return self._call(FrameKind.STEP, name, data, action, decode, options.get("key"), metadata)
 
     def child(
         self,
@@ -203,14 +178,18 @@ class Context:
         seconds = _seconds("timeout", timeout) if timeout is not None else found.timeout_s
         where = check_name("queue", queue or found.queue)
         frame = self._session.make(
-            _scope.get(), FrameKind.CHILD, found.name, codec.digest(data), None, functools.partial(_decode, hint), key=_key(key)
+            _scope.get(),
+            FrameKind.CHILD,
+            found.name,
+            codec.digest(data),
+            None,
+            functools.partial(_decode, hint),
+            key=_key(key),
         )
         eid = child_eid(self.eid, frame.fid)
         frame.metadata = {"eid": str(eid)}
         frame.action = StartChild(eid, found.name, found.version, data, where, ParentClose(on_parent_close), seconds)
         return FrameCall(self._session, frame)
-
-    # --- time ---------------------------------------------------------------------------------------------------------------
 
     def sleep(self, delay: Seconds) -> FrameCall[None]:
         """Wait durably: for seconds or for months, through crashes and deploys.
@@ -233,8 +212,6 @@ class Context:
         due: Data = str(due_at)
         return self._call(FrameKind.SLEEP, "sleep", due, WaitUntil(due_at), _nothing, None, {"due_at": due})
 
-    # --- messages -----------------------------------------------------------------------------------------------------------
-
     def receive(
         self,
         channel: str,
@@ -243,7 +220,8 @@ class Context:
         correlation: str | None = None,
         scope: str = "execution",
     ) -> FrameCall[Any]:
-        """Wait for the next message on a channel. Messages that came earlier are kept; no two receives get the same one.
+        """Wait for the next message on a channel. Messages that came earlier are kept; no two receives get the same
+        one.
 
         Args:
             channel: its name.
@@ -264,22 +242,20 @@ class Context:
             about["correlation"] = correlation
         return self._call(FrameKind.RECEIVE, channel, about, action, _as_is, None, about)
 
-    def send(
-        self, eid: Eid, channel: str, payload: object = None, *, correlation: str | None = None
-    ) -> FrameCall[int]:
+    def send(self, eid: Eid, channel: str, payload: object = None, *, correlation: str | None = None) -> FrameCall[int]:
         """Send a message to another execution, once. The result is its place in the channel."""
         full = scoped_channel(eid, channel)
         data = codec.to_data(payload, path="payload")
         about: Data = {"channel": full, "payload": data, "correlation": correlation}
         return self._effect("send", about, self._effects.send(eid, full, data, correlation), _as_is)
 
-    # --- other effects ------------------------------------------------------------------------------------------------------
-
     def announce(self, topic: str, data: object = None) -> FrameCall[None]:
         """Make a public fact of this execution known in the control log, where projections and applications read it."""
         check_name("topic", topic)
         encoded = codec.to_data(data, path="data")
-        return self._effect("announce", {"topic": topic, "data": encoded}, self._effects.announce(topic, encoded), _nothing)
+        return self._effect(
+            "announce", {"topic": topic, "data": encoded}, self._effects.announce(topic, encoded), _nothing
+        )
 
     def enqueue(
         self, queue: str, payload: object = None, *, reply_to: str | None = None, correlation: str | None = None
@@ -300,7 +276,9 @@ class Context:
     def withdraw(self, queue: str, task_id: str) -> FrameCall[bool]:
         """Take a task back that nobody has taken yet; the result tells whether it was still there."""
         check_name("queue", queue)
-        return self._effect("withdraw", {"queue": queue, "task": task_id}, self._effects.withdraw(queue, task_id), _as_is)
+        return self._effect(
+            "withdraw", {"queue": queue, "task": task_id}, self._effects.withdraw(queue, task_id), _as_is
+        )
 
     def claim(self, key: str, value: object = None) -> FrameCall[Any]:
         """Decide ``key`` once for the whole bucket; the result is the value that stands, of whoever was first."""
@@ -314,8 +292,6 @@ class Context:
             check_name("attribute", name)
         about: Data = {**attributes}
         return self._effect("attributes", about, self._effects.set_attributes(attributes), _nothing)
-
-    # --- several at once ----------------------------------------------------------------------------------------------------
 
     async def gather(self, *frames: Awaitable[Any]) -> list[Any]:
         """Await several things at once; the results come in the order of the arguments."""
@@ -332,8 +308,6 @@ class Context:
             for frame in frames:
                 group.create_task(collect(frame))
         return done
-
-    # --- inside -------------------------------------------------------------------------------------------------------------
 
     def _call(
         self,

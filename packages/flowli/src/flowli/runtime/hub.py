@@ -16,7 +16,9 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Hub:
-    """Wakes workers for queues, owners for their executions, and waiters for ends, without a round trip to the bucket."""
+    """Wakes workers for queues, owners for their executions, and waiters for ends, without a round trip to the
+    bucket.
+    """
 
     def __init__(self, world: World) -> None:
         self._world = world

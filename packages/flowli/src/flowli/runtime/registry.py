@@ -103,14 +103,16 @@ class Registry:
         timeout: float | timedelta | None = None,
     ) -> Workflow:
         """Register a function without a decorator; the arguments and errors are those of ``workflow``."""
-        name = check_name("workflow", name or getattr(fn, "__name__", "?"))
+        name = check_name("workflow", name or str(getattr(fn, "__name__", "?")))
         if not inspect.iscoroutinefunction(fn):
             raise UsageError(f"workflow '{name}' is not an async function; write it as `async def {name}(ctx, ...)`")
         if not inspect.signature(fn).parameters:
             raise UsageError(f"workflow '{name}' takes no parameter; its first one is the Context")
         versions = self._workflows.setdefault(name, {})
         if version in versions:
-            raise UsageError(f"workflow '{name}' version '{version}' is registered twice; give one of them another version")
+            raise UsageError(
+                f"workflow '{name}' version '{version}' is registered twice; give one of them another version"
+            )
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
         found = Workflow(name, check_key("version", version), fn, check_name("queue", queue), seconds, _code_ref(fn))
         versions[version] = found

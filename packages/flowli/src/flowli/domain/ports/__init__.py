@@ -2,8 +2,8 @@
 
 Common to all of them:
 
-* Every method may raise ``BackendUnavailable`` (nothing was written; try again), ``BackendRefused`` (the operator must act)
-  or ``OutcomeUnknown`` (a write was sent and its fate could not be learnt; the same call again is safe).
+* Every method may raise ``BackendUnavailable`` (nothing was written; try again), ``BackendRefused`` (the operator
+  must act) or ``OutcomeUnknown`` (a write was sent and its fate could not be learnt; the same call again is safe).
 * A write has happened, durably, when the method returns.
 * A read that starts after a write returned sees it, from any process.
 * Any number of calls may be under way at once on one event loop; another thread uses ``Ports.fork()``.

@@ -25,8 +25,8 @@ class Channel(Protocol):
     """One log of messages per channel, and a marker for each execution that waits on it.
 
     Order: total within one channel, none between two.
-    Hand-shake: a sender appends first and reads the markers second; a receiver writes its marker first and looks again at
-    the channel second. So at least one of them sees the other.
+    Hand-shake: a sender appends first and reads the markers second; a receiver writes its marker first and looks
+    again at the channel second. So at least one of them sees the other.
     """
 
     async def send(self, message: Message) -> Message:

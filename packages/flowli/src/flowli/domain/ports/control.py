@@ -29,8 +29,8 @@ class ControlSlice:
 class ControlLog(Protocol):
     """One append-only log that every process writes and every observer follows.
 
-    Order: total, the same for all readers. An entry may stand in it twice (a writer that crashed or was in doubt repeats
-    itself); folds are idempotent.
+    Order: total, the same for all readers. An entry may stand in it twice (a writer that crashed or was in doubt
+    repeats itself); folds are idempotent.
     Concurrency: appends of one process may be grouped into one commit and may wait a little to be.
     """
 

@@ -66,7 +66,9 @@ class Dispatch(Protocol):
         """What stands under ``key``."""
 
     async def replace_start(self, found: StartClaim, claim: StartClaim) -> StartClaim:
-        """Put ``claim`` (generation + 1, or the same one marked folded) in the place of ``found``; returns what stands then."""
+        """Put ``claim`` (generation + 1, or the same one marked folded) in the place of ``found``; returns what
+        stands then.
+        """
 
     async def forget_start(self, found: StartClaim) -> None:
         """Remove an expired claim if it is still ``found``."""

@@ -24,8 +24,8 @@ class Overtaken:
     """Another commit stands where this one should go. Nothing was written.
 
     Attributes:
-        epoch: of the owner that wrote it. A higher one than the caller's means that the caller is fenced; a lower one that a
-            former owner's commit landed late and must be replayed before trying again.
+        epoch: of the owner that wrote it. A higher one than the caller's means that the caller is fenced; a lower
+            one that a former owner's commit landed late and must be replayed before trying again.
         entries: what it holds.
         position: the end of the journal after it.
     """

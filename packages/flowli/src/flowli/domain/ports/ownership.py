@@ -82,8 +82,8 @@ class Held:
 class Ownership(Protocol):
     """Leases. Fencing does not rest on clocks: whoever writes under a lease carries its epoch.
 
-    Concurrency: of any number of acquires that saw one state at most one is ``Acquired``. Epochs of one lease only rise.
-    Failure: a holder that cannot renew treats the lease as lost at its own deadline.
+    Concurrency: of any number of acquires that saw one state at most one is ``Acquired``. Epochs of one lease only
+    rise. Failure: a holder that cannot renew treats the lease as lost at its own deadline.
     """
 
     async def read(self, eid: Eid) -> Lease | None:
@@ -123,7 +123,9 @@ class Ownership(Protocol):
         """
 
     async def request(self, eid: Eid, request: LeaseRequest) -> Lease:
-        """Leave a request; one with the same id is left once. Creates the lease with epoch 0 if absent. Fences nobody."""
+        """Leave a request; one with the same id is left once. Creates the lease with epoch 0 if absent. Fences
+        nobody.
+        """
 
     async def release(self, lease: Lease) -> None:
         """Let a named lease go (an execution's lease is released by its journal). No error if it was lost."""

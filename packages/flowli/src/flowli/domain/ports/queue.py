@@ -16,9 +16,9 @@ class Queue(Protocol):
     """Named queues of tasks, each task under a lease of its own while somebody works on it.
 
     Order: by priority, then by the instant of the cause; exact within one page, best effort between workers.
-    Delivery: at least once. A task stays until it is acked; one whose holder vanished is taken over when its lease has been
-    unchanged for its own ttl, or at once when the holder is certainly dead, and then its ``deaths`` rise by one.
-    Identity: a task is put once, however many enqueue it; ``task_id`` and the instant of its cause name it.
+    Delivery: at least once. A task stays until it is acked; one whose holder vanished is taken over when its lease
+    has been unchanged for its own ttl, or at once when the holder is certainly dead, and then its ``deaths`` rise by
+    one. Identity: a task is put once, however many enqueue it; ``task_id`` and the instant of its cause name it.
     """
 
     async def enqueue(self, task: Task) -> bool:

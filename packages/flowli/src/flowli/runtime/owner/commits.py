@@ -9,7 +9,7 @@ import structlog
 
 from flowli.domain.entries import JournalEntry, Position
 from flowli.domain.errors import BackendError, BackendUnavailable, LeaseLost
-from flowli.domain.ports import Appended
+from flowli.domain.ports import Appended, Overtaken
 from flowli.runtime.replay.session import Session
 from flowli.runtime.services import Services
 from flowli.runtime.worker.renewal import LeaseGuard
@@ -21,7 +21,9 @@ _FIRST_DELAY_S, _LAST_DELAY_S = 0.05, 5.0
 
 
 class Behind(LeaseLost):
-    """A former owner's commit landed late where the first commit of this one should go: replay with it and try again."""
+    """A former owner's commit landed late where the first commit of this one should go: replay with it and try
+    again.
+    """
 
 
 class Commits:
@@ -99,25 +101,28 @@ class Commits:
     async def _append(self, entries: list[JournalEntry]) -> None:
         guard = self.guard
         assert guard is not None
-        eid = self._session.execution.eid
+        result = await self._write(entries, guard)
+        if isinstance(result, Appended):
+            self._first = False
+            self.position = result.position
+            self.durable = entries[-1].seq
+        elif self._first and result.epoch < guard.epoch:
+            raise Behind(f"a commit of epoch {result.epoch} landed late")
+        else:
+            raise LeaseLost(f"a commit of epoch {result.epoch} stands where one of epoch {guard.epoch} should go")
+
+    async def _write(self, entries: list[JournalEntry], guard: LeaseGuard) -> Appended | Overtaken:
+        """One append, tried while the lease lasts: a storage error is never an outcome."""
+        eid, writer = self._session.execution.eid, self._services.site.worker_id
         delay_s = _FIRST_DELAY_S
         while True:
             try:
-                result = await self._services.ports.journal.append(
-                    eid, entries, after=self.position, epoch=guard.epoch, writer=self._services.site.worker_id
+                return await self._services.ports.journal.append(
+                    eid, entries, after=self.position, epoch=guard.epoch, writer=writer
                 )
-                break
             except BackendUnavailable as error:
-                # a storage error is never an outcome: try while the lease lasts, then give the task back
                 if guard.expired:
                     raise
                 _log.warning("a commit waits for the storage", eid=str(eid), error=str(error), retry_in_s=delay_s)
                 await self._services.world.sleep(delay_s)
                 delay_s = min(2 * delay_s, _LAST_DELAY_S)
-        if not isinstance(result, Appended):
-            if self._first and result.epoch < guard.epoch:
-                raise Behind(f"a commit of epoch {result.epoch} landed late")
-            raise LeaseLost(f"a commit of epoch {result.epoch} stands where one of epoch {guard.epoch} should go")
-        self._first = False
-        self.position = result.position
-        self.durable = entries[-1].seq

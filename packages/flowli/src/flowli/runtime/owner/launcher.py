@@ -1,8 +1,8 @@
 """``Launcher``: the effects of one owner's frames, held back until their barrier is durable.
 
-**Effect barrier.** A frame has no effect before every outcome that the code had seen when it made the frame is durable. So
-``frame.started`` of the next step rides in the commit that holds the outcome of the last one, and k steps in a row cost k
-commits.
+**Effect barrier.** A frame has no effect before every outcome that the code had seen when it made the frame is
+durable. So ``frame.started`` of the next step rides in the commit that holds the outcome of the last one, and k
+steps in a row cost k commits.
 """
 
 from __future__ import annotations

@@ -132,8 +132,6 @@ class Listener:
         else:
             self._session.fulfil(frame, waits_on(frame), end.value)
 
-    # --- wake-ups -------------------------------------------------------------------------------------------------------
-
     def _woken(self, cause: str) -> None:
         kind, _, rest = cause.partition(":")
         launcher = self._owner.launcher
@@ -180,8 +178,6 @@ class Listener:
             self._waits.drop(due)
             self._session.fulfil(due, OnTimer(instant), None)
         return True
-
-    # --- requests -------------------------------------------------------------------------------------------------------
 
     def take_requests(self, requests: tuple[LeaseRequest, ...]) -> bool:
         """Apply the requests that are new; True if there were any."""

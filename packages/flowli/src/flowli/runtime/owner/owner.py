@@ -1,10 +1,11 @@
 """``Owner``: one process's ownership of one execution.
 
-It is a loop over events. Each round: due instants and matched messages are delivered, one at a time with a slice of code after
-each; frames whose barrier is durable are launched; what must be durable is committed; then it waits for the next event, or
-suspends when every live frame waits.
+It is a loop over events. Each round: due instants and matched messages are delivered, one at a time with a slice of
+code after each; frames whose barrier is durable are launched; what must be durable is committed; then it waits for
+the next event, or suspends when every live frame waits.
 
-Between two ownerships of one process the owner is warm: it keeps the coroutine, and goes on if the next epoch is its own + 1.
+Between two ownerships of one process the owner is warm: it keeps the coroutine, and goes on if the next epoch is its
+own + 1.
 """
 
 from __future__ import annotations
@@ -112,8 +113,6 @@ class Owner:
         assert self.commits.guard is not None
         return self.commits.guard
 
-    # --- making entries -------------------------------------------------------------------------------------------------
-
     def by(self, attempt: int = 0) -> Provenance:
         """This owner, now: never before the entry that precedes it, nor before an instant that has fired elsewhere."""
         at = max(self.services.world.now(), self.floor, self.session.fold.at or self.floor)
@@ -132,8 +131,6 @@ class Owner:
     def _encode(self, value: Any) -> Data:
         return codec.to_data(value, codec.return_hint(self.workflow.fn), path="result")
 
-    # --- being told -----------------------------------------------------------------------------------------------------
-
     def tell(self, event: Event) -> None:
         """Put an event into the inbox."""
         self._inbox.append(event)
@@ -150,8 +147,6 @@ class Owner:
 
     def _failed(self, error: LeaseLost | BackendError) -> None:
         self.tell(Lost(error))
-
-    # --- the loop -------------------------------------------------------------------------------------------------------
 
     async def own(self, guard: LeaseGuard) -> Release:
         """Run under a lease until the execution is released.
@@ -283,8 +278,6 @@ class Owner:
             if not self.listener.deliver_next(max(self.services.world.now(), self.floor)):
                 return
             await self.advance()
-
-    # --- waiting --------------------------------------------------------------------------------------------------------
 
     def _flush(self) -> None:
         """What nothing forces out is committed after ``flush_s``, so that operators see it."""

@@ -110,4 +110,4 @@ class StepRunner:
 def _is_async(fn: Callable[..., Any]) -> bool:
     while hasattr(fn, "func"):
         fn = fn.func
-    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None))
+    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)

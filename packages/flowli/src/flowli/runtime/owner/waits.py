@@ -1,7 +1,7 @@
 """``Waits``: what the live frames of one execution wait on, while it is owned.
 
-Instants stand in a heap. Channels are read from where this execution last consumed; messages go to the receives in the order in
-which those were started, and no two get the same one. Children tell of their end by themselves.
+Instants stand in a heap. Channels are read from where this execution last consumed; messages go to the receives in
+the order in which those were started, and no two get the same one. Children tell of their end by themselves.
 """
 
 from __future__ import annotations
@@ -75,8 +75,6 @@ class Waits:
         self._views: dict[str, _ChannelView] = {}
         self._children: dict[Eid, LiveFrame] = {}
 
-    # --- registering --------------------------------------------------------------------------------------------------------
-
     def add(self, frame: LiveFrame) -> None:
         """``frame`` begins to wait."""
         due = due_at(frame)
@@ -111,8 +109,6 @@ class Waits:
             return START
         return Position(last[1] - 1, 0)
 
-    # --- instants -----------------------------------------------------------------------------------------------------------
-
     def _alarm(self) -> tuple[Timestamp, int, LiveFrame] | None:
         while self._alarms:
             due, _, frame = self._alarms[0]
@@ -138,8 +134,6 @@ class Waits:
             return None
         heapq.heappop(self._alarms)
         return alarm[2]
-
-    # --- channels -----------------------------------------------------------------------------------------------------------
 
     @property
     def channels(self) -> list[str]:
@@ -184,8 +178,6 @@ class Waits:
                     if wanted is None or message.correlation == wanted:
                         return view, frame, n
         return None
-
-    # --- children -----------------------------------------------------------------------------------------------------------
 
     @property
     def children(self) -> list[Eid]:

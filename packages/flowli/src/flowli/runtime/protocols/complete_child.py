@@ -1,14 +1,14 @@
 """Telling the parent that a child has ended.
 
-1. The child's terminal entry is durable. *Crash after it*: the child's task is taken again; its worker sees the end and does
-   the rest.
-2. A RESUME for the parent, which carries the outcome if it is small (else a reference: the parent reads the child's journal).
-   Its key names the child, so that repeating the step is one task. *Crash after it*: only the child's control twin and ack
-   are missing; the task is taken again.
+1. The child's terminal entry is durable. *Crash after it*: the child's task is taken again; its worker sees the end
+   and does the rest.
+2. A RESUME for the parent, which carries the outcome if it is small (else a reference: the parent reads the child's
+   journal). Its key names the child, so that repeating the step is one task. *Crash after it*: only the child's
+   control twin and ack are missing; the task is taken again.
 3. The owner of the parent, if it is in this process, is told at once.
 
-There is nothing for the parent to look at before it suspends: the RESUME always follows the end, and is acked only after the
-outcome is in the parent's journal.
+There is nothing for the parent to look at before it suspends: the RESUME always follows the end, and is acked only
+after the outcome is in the parent's journal.
 """
 
 from __future__ import annotations

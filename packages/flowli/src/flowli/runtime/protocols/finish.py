@@ -1,8 +1,9 @@
 """Finishing: the code has ended and nothing of it is left under way.
 
-1. Commit the terminal entry; it rides with the last outcomes. It is the release of the lease. *Crash after it*: the task is
-   taken again; its worker sees the end and does the rest.
-2. Tell the parent, if there is one (``complete_child``), and ask children that still run to cancel. *Crash after some*: the same.
+1. Commit the terminal entry; it rides with the last outcomes. It is the release of the lease. *Crash after it*: the
+   task is taken again; its worker sees the end and does the rest.
+2. Tell the parent, if there is one (``complete_child``), and ask children that still run to cancel. *Crash after
+   some*: the same.
 3. Remove wait markers and the timer. *Crash before it*: the sweeper clears the markers, a timer fires for nothing.
 4. Wake who waits for the end in this process.
 5. Post the control twin; 6. when it is durable, ack the tasks (both by the worker).
@@ -43,7 +44,8 @@ async def spread_end(services: Services, execution: Execution, fold: JournalFold
     """Step 2; may be done any number of times."""
     from flowli.runtime.owner.children import close_child
 
-    assert fold.end is not None and fold.at is not None
+    assert fold.end is not None
+    assert fold.at is not None
     await tell_parent(services.ports, services.hub, execution, fold.end, at=fold.at, by=by)
     for frame in fold.frames.values():
         if frame.kind is FrameKind.CHILD and not frame.status.ended:

@@ -1,10 +1,11 @@
 """Retrying a step.
 
-1. The attempt fails. The owner journals ``frame.failed`` with ``retry_at`` if another attempt follows. *Crash before it is
-   durable*: the attempt counts as never made; the next owner makes it again under the same number and idempotency key.
+1. The attempt fails. The owner journals ``frame.failed`` with ``retry_at`` if another attempt follows. *Crash before
+   it is durable*: the attempt counts as never made; the next owner makes it again under the same number and
+   idempotency key.
 2. The frame waits for ``retry_at``: in the worker for waits up to ``hold_s``, else suspended behind a timer.
-3. ``frame.started`` with the next number rides with the commit before the next effect. *Crash before*: the next owner reads
-   ``retry_at`` from the journal and goes on with step 2; a wait never starts anew.
+3. ``frame.started`` with the next number rides with the commit before the next effect. *Crash before*: the next
+   owner reads ``retry_at`` from the journal and goes on with step 2; a wait never starts anew.
 
 ``Retry(after=...)`` replaces the policy's delay, ``Defer(until=...)`` uses no attempt, ``NonRetryableError`` ends it.
 """

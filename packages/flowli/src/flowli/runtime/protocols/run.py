@@ -1,18 +1,20 @@
 """Running an execution for a START or RESUME task.
 
-1. Look: the record (a START brings it along, ``start``), the journal, unless the coroutine is warm. An end that is there already
-   only needs what follows it (``finish``) and the ack. A paused or parked execution goes on only for a request of an operator.
-   A cause that is journaled is acked unread.
-2. Acquire the lease. It is free if the journal's last lifecycle entry released its epoch, if it has expired, or if its holder is
-   dead. Otherwise the owner is told through the lease, and the task is given back for a while.
+1. Look: the record (a START brings it along, ``start``), the journal, unless the coroutine is warm. An end that is
+   there already only needs what follows it (``finish``) and the ack. A paused or parked execution goes on only for a
+   request of an operator. A cause that is journaled is acked unread.
+2. Acquire the lease. It is free if the journal's last lifecycle entry released its epoch, if it has expired, or if
+   its holder is dead. Otherwise the owner is told through the lease, and the task is given back for a while.
    *Crash after it*: the lease expires, or its holder is seen to be dead; the task is taken again.
-3. A clean hand-over (nothing journaled yet under epoch 1, or the last entry is ``suspended`` of the epoch before) needs no entry:
-   the first commit rides with the first outcomes. Any other takeover first commits ``execution.resumed`` at the tail and only
-   then runs code: from here on a late commit of the former owner can no longer land.
+3. A clean hand-over (nothing journaled yet under epoch 1, or the last entry is ``suspended`` of the epoch before)
+   needs no entry: the first commit rides with the first outcomes. Any other takeover first commits
+   ``execution.resumed`` at the tail and only then runs code: from here on a late commit of the former owner can no
+   longer land.
 4. Replay, or go on with the warm coroutine if its epoch was the one before; run until suspended or ended (``suspend``,
-   ``finish``). A commit of a lower epoch that landed where the first one should go: drop the coroutine, start again at 1.
-   One of a higher epoch: stop, write nothing more, do not ack.
-5. Post the twins; ack the tasks when they are durable. *Crash before it*: the task is taken again and finds the release.
+   ``finish``). A commit of a lower epoch that landed where the first one should go: drop the coroutine, start again
+   at 1. One of a higher epoch: stop, write nothing more, do not ack.
+5. Post the twins; ack the tasks when they are durable. *Crash before it*: the task is taken again and finds the
+   release.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from flowli.domain.entries import ExecutionResumed, ExecutionStarted, JournalEntry, Position
+from flowli.domain.entries import START, ExecutionResumed, ExecutionStarted, JournalEntry, Position
 from flowli.domain.errors import LeaseLost
 from flowli.domain.execution import Execution
 from flowli.domain.memo import JournalFold
@@ -54,7 +56,7 @@ class Looked:
     verdict: Verdict
     execution: Execution | None = None
     entries: tuple[JournalEntry, ...] = ()
-    position: Position = Position(0, 0)
+    position: Position = START
     fold: JournalFold | None = None
     lease: Lease | None = None
 
@@ -124,7 +126,8 @@ async def take_over(
         LeaseLost: somebody else took the execution over meanwhile.
     """
     execution, fold = looked.execution, looked.fold
-    assert execution is not None and fold is not None
+    assert execution is not None
+    assert fold is not None
     entries, position = looked.entries, looked.position
     while not is_clean(fold, epoch):
         by = services.provenance(epoch=epoch)

@@ -2,8 +2,8 @@
 
 0. With a key (``keyed_start``): the claim of the key; it carries all of the record but the arguments. *Crash after it*:
    the key leads to an execution that does not exist yet. Whoever asks for the key again, with the same arguments, does
-   steps 1 to 3 for it: every finisher of one start writes the same bytes. With ``replace``, the execution behind the old
-   claim has its terminal entry before the claim is replaced; *a crash between the two* leaves a key that leads to a
+   steps 1 to 3 for it: every finisher of one start writes the same bytes. With ``replace``, the execution behind the
+   old claim has its terminal entry before the claim is replaced; *a crash between the two* leaves a key that leads to a
    finished execution, and the same call again replaces it.
 1. (``put_start``) A timer, if there is an execution timeout. *Crash after it*: it fires for nobody and is deleted.
 2. The START task; it carries the whole record. *Crash after it*: nothing was acknowledged; whoever dequeues the task

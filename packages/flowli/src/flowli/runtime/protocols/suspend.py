@@ -1,14 +1,15 @@
 """Suspending: the execution goes to sleep, and nothing that wakes it can be missed.
 
-1. Wait markers on the channels waited on, and the timer of the earliest instant. *Crash after it*: the execution is still
-   owned; its task is taken again, and the takeover waits again. A marker that nobody waits for leads to a RESUME that is acked.
-2. Look again at every channel and at the requests in the lease. Senders append first and read the marker second, so one of the
-   two sees the other. If something has come, the execution runs on.
-3. Commit ``frame.suspended`` for the frames that wait anew, and ``execution.suspended``. This entry is the release: the lease of
-   this epoch is free, nothing is written for it. *Crash after it*: only the twin is missing, which the sweeper posts; the task
-   is taken again and acked.
-4. Remove the markers and the timer that nobody waits for any more. *Crash before it*: the sweeper clears the markers, a timer
-   fires for nothing.
+1. Wait markers on the channels waited on, and the timer of the earliest instant. *Crash after it*: the execution is
+   still owned; its task is taken again, and the takeover waits again. A marker that nobody waits for leads to a
+   RESUME that is acked.
+2. Look again at every channel and at the requests in the lease. Senders append first and read the marker second, so
+   one of the two sees the other. If something has come, the execution runs on.
+3. Commit ``frame.suspended`` for the frames that wait anew, and ``execution.suspended``. This entry is the release:
+   the lease of this epoch is free, nothing is written for it. *Crash after it*: only the twin is missing, which the
+   sweeper posts; the task is taken again and acked.
+4. Remove the markers and the timer that nobody waits for any more. *Crash before it*: the sweeper clears the
+   markers, a timer fires for nothing.
 5. Post the control twin; 6. when it is durable, ack the tasks (both by the worker).
 
 There is nothing to look at for children: a child's RESUME follows its end and stays until its outcome is journaled.

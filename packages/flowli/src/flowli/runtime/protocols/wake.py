@@ -1,7 +1,7 @@
 """Wake-ups: what causes a RESUME, and the task that carries it.
 
-A RESUME is only a wake-up: all it says can be read elsewhere. Its key names one cause that cannot recur, so that however many
-processes enqueue it, it is one task; one whose cause is already journaled is acked unread.
+A RESUME is only a wake-up: all it says can be read elsewhere. Its key names one cause that cannot recur, so that
+however many processes enqueue it, it is one task; one whose cause is already journaled is acked unread.
 """
 
 from __future__ import annotations

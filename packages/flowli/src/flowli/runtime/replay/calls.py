@@ -1,4 +1,6 @@
-"""Frames as code meets them: what to do (an action), the call that can be awaited, and the frame once it is under way."""
+"""Frames as code meets them: what to do (an action), the call that can be awaited, and the frame once it is under
+way.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +95,8 @@ class LiveFrame:
 
     Attributes:
         decode: turns the memo into the value that the code sees.
-        need: journal sequence number of the last outcome that the code had seen; durable before any effect of the frame.
+        need: journal sequence number of the last outcome that the code had seen; durable before any effect of the
+            frame.
         attempt: number of the attempt under way.
         started_at: instant of its first ``frame.started``.
         launched: its effect is under way or done, or it waits.

@@ -1,11 +1,12 @@
 """``WorkflowLoop``: an ``asyncio`` event loop with a FIFO ready queue, durable time and no I/O.
 
-Its order of execution depends on nothing but the order in which outcomes are delivered, so that the same deliveries give the
-same run: callbacks run first in, first out; tasks and futures hash by creation number, which makes the sets inside
-``asyncio.wait`` and ``TaskGroup`` iterate alike; ``call_later`` becomes a timer of the host, which journals its firing.
+Its order of execution depends on nothing but the order in which outcomes are delivered, so that the same deliveries
+give the same run: callbacks run first in, first out; tasks and futures hash by creation number, which makes the sets
+inside ``asyncio.wait`` and ``TaskGroup`` iterate alike; ``call_later`` becomes a timer of the host, which journals
+its firing.
 
-It never runs by itself. The host calls ``run_ready`` from a plain callback of the worker's loop (never inside a task: from
-Python 3.14 on, tasks of two loops cannot be nested in one thread).
+It never runs by itself. The host calls ``run_ready`` from a plain callback of the worker's loop (never inside a
+task: from Python 3.14 on, tasks of two loops cannot be nested in one thread).
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ import contextvars
 import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, TypeVarTuple
 
 from flowli.domain.errors import NotDeterministic
+from flowli.runtime.replay.refusals import RefusingLoop
 
 __all__ = ["TimerHost", "WorkflowFuture", "WorkflowLoop", "WorkflowTask"]
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class TimerHost(Protocol):
@@ -51,6 +54,8 @@ class WorkflowFuture(asyncio.Future[T]):
 class WorkflowTask(asyncio.Task[T]):
     """A task that hashes by creation number."""
 
+    _log_destroy_pending: bool
+
     def __init__(
         self,
         coro: Generator[Any, None, T] | Coroutine[Any, Any, T],
@@ -74,7 +79,11 @@ class WorkflowTask(asyncio.Task[T]):
         return super().cancel(msg)
 
 
-class WorkflowLoop(asyncio.AbstractEventLoop):
+class _Timer(asyncio.TimerHandle):
+    _scheduled: bool
+
+
+class WorkflowLoop(RefusingLoop):
     """See the module's docstring.
 
     Attributes:
@@ -93,8 +102,6 @@ class WorkflowLoop(asyncio.AbstractEventLoop):
         self.tasks: dict[int, WorkflowTask[Any]] = {}
         self.unhandled: list[dict[str, Any]] = []
         self.cancelled_tasks = 0
-
-    # --- driven by the host -------------------------------------------------------------------------------------------
 
     @property
     def idle(self) -> bool:
@@ -142,13 +149,13 @@ class WorkflowLoop(asyncio.AbstractEventLoop):
         sys.set_asyncgen_hooks(firstiter=None, finalizer=None)
         try:
             for task in list(self.tasks.values()):
-                task._log_destroy_pending = False  # type: ignore[attr-defined]
+                task._log_destroy_pending = False
                 coro = task.get_coro()
                 if coro is not None:
                     try:
                         coro.close()
                     except BaseException:
-                        # code that awaits or raises while it is dropped changes nothing: the execution goes on elsewhere
+                        # what the code does while it is dropped changes nothing: the execution goes on elsewhere
                         pass
             self._generators.clear()
             self._ready.clear()
@@ -157,10 +164,8 @@ class WorkflowLoop(asyncio.AbstractEventLoop):
             sys.set_asyncgen_hooks(*hooks)
             asyncio._set_running_loop(outer)
 
-    # --- used by asyncio ----------------------------------------------------------------------------------------------
-
     def call_soon(
-        self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
     ) -> asyncio.Handle:
         """Run ``callback`` after everything that is ready now."""
         handle = asyncio.Handle(callback, args, self, context)
@@ -169,20 +174,28 @@ class WorkflowLoop(asyncio.AbstractEventLoop):
         return handle
 
     def call_later(
-        self, delay: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+        self,
+        delay: float,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
         """Run ``callback`` once ``delay`` seconds of durable time have passed."""
         return self.call_at(self.time() + delay, callback, *args, context=context)
 
     def call_at(
-        self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+        self,
+        when: float,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
         """Run ``callback`` at ``when``, seconds since 1970 in durable time."""
-        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        handle = _Timer(when, callback, args, self, context)
         if when <= self.time():
             self._ready.append(handle)
         else:
-            handle._scheduled = True  # type: ignore[attr-defined]
+            handle._scheduled = True
             self._host.arm(handle)
         return handle
 
@@ -197,7 +210,7 @@ class WorkflowLoop(asyncio.AbstractEventLoop):
         """A future of this loop."""
         return WorkflowFuture(loop=self)
 
-    def create_task(  # type: ignore[override]
+    def create_task(
         self,
         coro: Generator[Any, None, T] | Coroutine[Any, Any, T],
         *,
@@ -254,10 +267,6 @@ class WorkflowLoop(asyncio.AbstractEventLoop):
     def get_task_factory(self) -> None:
         """None."""
 
-    def set_task_factory(self, factory: object) -> None:
-        """Refused."""
-        _refuse("loop.set_task_factory")
-
     def is_running(self) -> bool:
         """Whether a slice is under way."""
         return self._running
@@ -266,10 +275,6 @@ class WorkflowLoop(asyncio.AbstractEventLoop):
         """Whether the coroutine was dropped."""
         return self._closed
 
-    def close(self) -> None:
-        """Refused: the loop belongs to the engine."""
-        _refuse("loop.close")
-
     async def shutdown_asyncgens(self) -> None:
         """Nothing to do."""
 
@@ -277,15 +282,12 @@ class WorkflowLoop(asyncio.AbstractEventLoop):
         """Nothing to do."""
 
 
-def _refuse(what: str) -> NoReturn:
-    raise NotDeterministic(
-        f"{what} cannot be used in a workflow: a replay could not repeat it; do it in a step (await ctx.step(...))"
-    )
-
-
 def _started_by_as_completed() -> bool:
     frame = sys._getframe(2)
-    if frame.f_code.co_name not in ("ensure_future", "_ensure_future") or frame.f_globals.get("__name__") != "asyncio.tasks":
+    if (
+        frame.f_code.co_name not in ("ensure_future", "_ensure_future")
+        or frame.f_globals.get("__name__") != "asyncio.tasks"
+    ):
         return False
     above = frame.f_back
     for _ in range(4):
@@ -296,23 +298,3 @@ def _started_by_as_completed() -> bool:
             return True
         above = above.f_back
     return False
-
-
-def _refused(name: str) -> Callable[..., Any]:
-    def method(self: WorkflowLoop, *args: Any, **kwargs: Any) -> NoReturn:
-        _refuse(f"loop.{name}")
-
-    method.__name__ = name
-    method.__doc__ = "Refused: it would do I/O, use threads or read the machine's clock."
-    return method
-
-
-for _name in (
-    "run_in_executor run_forever run_until_complete stop call_soon_threadsafe set_default_executor getaddrinfo getnameinfo "
-    "create_connection create_server create_unix_connection create_unix_server create_datagram_endpoint start_tls sendfile "
-    "connect_read_pipe connect_write_pipe connect_accepted_socket subprocess_exec subprocess_shell add_reader remove_reader "
-    "add_writer remove_writer sock_recv sock_recv_into sock_recvfrom sock_recvfrom_into sock_sendall sock_sendto "
-    "sock_connect sock_accept sock_sendfile add_signal_handler remove_signal_handler"
-).split():
-    setattr(WorkflowLoop, _name, _refused(_name))
-WorkflowLoop.__abstractmethods__ = frozenset()

@@ -1,33 +1,27 @@
 """``Session``: one execution's coroutine, led through its journal and beyond it.
 
 Replay delivers outcomes in journal order. A memoized frame suspends its caller on a future exactly like a live one; the
-session resolves it when its outcome is next in the journal and nothing is ready. Commands of the code (frames started, frames
-given up) are compared with the journal in order; the first difference ends the replay and is never shown to the code.
+session resolves it when its outcome is next in the journal and nothing is ready. Commands of the code (frames
+started, frames given up) are compared with the journal in order; the first difference ends the replay and is never
+shown to the code.
 
-Live, the same rule makes the journal: an outcome is appended, delivered, and the code runs until nothing is ready (one slice);
-the commands of that slice follow it in the journal. So the journal is the exact interleaving that a replay repeats.
-
-A frame that is started and given up within one slice leaves no entry, live or replayed.
+Live, the same rule makes the journal: an outcome is appended, delivered, and the code runs until nothing is ready
+(one slice); the commands of that slice follow it in the journal. So the journal is the exact interleaving that a
+replay repeats.
 
 The session does no I/O. Its owner commits ``take_buffer()``, launches ``launches`` and stops what is in ``abandoned``.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
-from flowli import codec
 from flowli.domain.data import Data
 from flowli.domain.entries import (
-    ExecutionCancelled,
     ExecutionCancelRequested,
-    ExecutionCompleted,
-    ExecutionFailed,
     ExecutionPatched,
     ExecutionStarted,
     FrameCancelled,
@@ -41,35 +35,23 @@ from flowli.domain.entries import (
     JournalEntry,
     UnknownBody,
 )
-from flowli.domain.errors import (
-    ChildFailed,
-    DuplicateFrameError,
-    ErrorInfo,
-    ExecutionClosed,
-    FlowliError,
-    NondeterminismError,
-    StepFailed,
-    UsageError,
-)
+from flowli.domain.errors import ErrorInfo, ExecutionClosed, NondeterminismError, UsageError
 from flowli.domain.execution import Execution
 from flowli.domain.frames import FrameKind
 from flowli.domain.ids import Fid, frame_id
 from flowli.domain.memo import JournalFold
 from flowli.domain.waits import On
 from flowli.runtime.replay import difference
-from flowli.runtime.replay.calls import FrameFuture, LiveFrame, StartChild, WaitUntil
+from flowli.runtime.replay.calls import FrameFuture, LiveFrame, WaitUntil
+from flowli.runtime.replay.commands import Commands, GiveUp
+from flowli.runtime.replay.ending import Ending, judge, left_behind
 from flowli.runtime.replay.loop import WorkflowLoop, WorkflowTask
+from flowli.runtime.replay.maker import FrameMaker
+from flowli.runtime.replay.outcomes import resolve
+from flowli.runtime.replay.timers import DurableTimers
 from flowli.timestamp import Timestamp
 
 __all__ = ["Session"]
-
-
-@dataclass(frozen=True, slots=True)
-class _GiveUp:
-    """A command: the code no longer waits for ``frame``."""
-
-    frame: LiveFrame
-    why: str
 
 
 class Session:
@@ -99,31 +81,27 @@ class Session:
         entry: Callable[[JournalBody, int, int], JournalEntry],
     ) -> None:
         self.execution = execution
-        self.loop = WorkflowLoop(self)
+        self._timers = DurableTimers(self)
+        self.loop = WorkflowLoop(self._timers)
         self.fold = JournalFold()
         self.now = execution.created_at
         self.frames: dict[Fid, LiveFrame] = {}
         self.launches: deque[LiveFrame] = deque()
         self.abandoned: list[LiveFrame] = []
         self.divergence: NondeterminismError | None = None
-        self.ending: ExecutionCompleted | ExecutionFailed | ExecutionCancelled | None = None
+        self.ending: Ending | None = None
         self.entry = entry
         self._start = start
         self._encode_result = encode_result
         self._replay: deque[JournalEntry] = deque()
         self._recorded_patches: dict[str, bool] = {}
-        self._issued: deque[LiveFrame | _GiveUp] = deque()
+        self._commands = Commands()
+        self._maker = FrameMaker()
         self._buffer: list[JournalEntry] = []
-        self._counts: dict[tuple[Fid, str], int] = {}
-        self._fids: set[Fid] = set()
-        self._unstarted: dict[Fid, LiveFrame] = {}
-        self._timers: dict[int, LiveFrame] = {}
         self._root: WorkflowTask[Any] | None = None
         self._draining = False
         self._left_behind: UsageError | None = None
         self._seen = 0
-
-    # --- the journal ----------------------------------------------------------------------------------------------------
 
     def load(self, entries: Iterable[JournalEntry]) -> None:
         """Give recorded entries to replay; ``advance`` works them off."""
@@ -140,7 +118,7 @@ class Session:
     @property
     def settled(self) -> bool:
         """Whether ``advance`` would do nothing."""
-        return self.loop.idle and not self._replay and not self._issued
+        return self.loop.idle and not self._replay and not self._commands
 
     @property
     def started(self) -> bool:
@@ -164,8 +142,6 @@ class Session:
         taken, self._buffer = self._buffer, []
         return taken
 
-    # --- running --------------------------------------------------------------------------------------------------------
-
     def advance(self, deadline_passed: Callable[[], bool]) -> bool:
         """Run slices until the journal is worked off and nothing is ready. Call it from a plain callback.
 
@@ -175,22 +151,23 @@ class Session:
         Returns:
             Whether there is more to do at once.
         """
-        while self.divergence is None:
+        while not self._diverged():
             if not self.loop.idle:
                 self.loop.run_ready()
-                self._drop_cancelled_pairs()
+                self._commands.drop_pairs()
                 self._drain()
                 continue
             if not self._replay:
                 self._go_live()
-                if self.loop.idle:
-                    self._conclude()
-                    return False
-                continue
+                self._conclude()
+                return False
             self._step_replay(self._replay.popleft())
             if deadline_passed():
                 return True
         return False
+
+    def _diverged(self) -> bool:
+        return self.divergence is not None
 
     def begin(self) -> None:
         """Start the coroutine of an execution whose journal is empty."""
@@ -216,12 +193,11 @@ class Session:
             case FrameCancelled():
                 self._match_give_up(entry, body)
             case FrameCompleted() | FrameFailed(retry_at=None) | ExecutionCancelRequested():
-                if self._issued:
-                    self.divergence = difference.surplus(entry, _describe(self._issued[0]))
-                else:
+                self.divergence = self._commands.surplus(entry)
+                if self.divergence is None:
                     self._deliver(entry)
             case FrameStarted() | FrameFailed() | FrameDeferred() | FrameSuspended() if body.fid not in self.frames:
-                self.divergence = difference.missing(entry, self._root is not None and self._root.done())
+                self.divergence = difference.missing(entry, self._returned)
             case FrameStarted():
                 self.frames[body.fid].attempt = body.attempt
                 self.frames[body.fid].retry_at = None
@@ -239,24 +215,20 @@ class Session:
                 pass
 
     def _match_start(self, entry: JournalEntry, body: FrameStarted) -> None:
-        command = self._issued.popleft() if self._issued else None
-        if command is None:
-            self.divergence = difference.missing(entry, self._root is not None and self._root.done())
-        elif isinstance(command, _GiveUp):
-            self.divergence = difference.surplus(entry, _describe(command))
-        else:
-            self.divergence = difference.compare_start(entry, body, command)
-            self.frames[command.fid] = command
-            command.need, command.started_at, command.relaunched = self._seen, entry.at, True
+        frame = self._commands.match_start(entry, body, self._returned)
+        if isinstance(frame, NondeterminismError):
+            self.divergence = frame
+            return
+        self.frames[frame.fid] = frame
+        frame.need, frame.started_at, frame.relaunched = self._seen, entry.at, True
 
     def _match_give_up(self, entry: JournalEntry, body: FrameCancelled) -> None:
-        command = self._issued.popleft() if self._issued else None
-        if command is None:
-            self.divergence = difference.missing(entry, self._root is not None and self._root.done())
-        elif not isinstance(command, _GiveUp) or command.frame.fid != body.fid:
-            self.divergence = difference.surplus(entry, _describe(command))
-        else:
-            self.frames.pop(body.fid, None)
+        self.divergence = self._commands.match_give_up(entry, body, self._returned)
+        self.frames.pop(body.fid, None)
+
+    @property
+    def _returned(self) -> bool:
+        return self._root is not None and self._root.done()
 
     def _deliver(self, entry: JournalEntry) -> None:
         """Let the code see an outcome; it goes on when ``advance`` runs the next slice."""
@@ -276,38 +248,18 @@ class Session:
 
     def _resolve(self, frame: LiveFrame, body: FrameCompleted | FrameFailed) -> None:
         if isinstance(frame.action, WaitUntil) and frame.action.handle is not None:
-            self._timers.pop(id(frame.action.handle), None)
+            self._timers.fired(frame.action.handle)
             self.loop.fire(frame.action.handle)
             return
-        future = frame.future
-        if future is None or future.done():
-            return
-        if isinstance(body, FrameFailed):
-            future.set_exception(_outcome_error(frame, body))
-            return
-        try:
-            value = frame.decode(body.value)
-        except FlowliError as error:
-            self.divergence = NondeterminismError(
-                self._seen, f"a result of {frame.fid} that fits its type hint", f"a hint that does not: {error}"
-            )
-        else:
-            future.set_result(value)
-
-    def _drop_cancelled_pairs(self) -> None:
-        given_up = {id(c.frame) for c in self._issued if isinstance(c, _GiveUp)}
-        if not given_up:
-            return
-        fresh = {id(c) for c in self._issued if isinstance(c, LiveFrame)}
-        both = given_up & fresh
-        if both:
-            self._issued = deque(c for c in self._issued if id(c.frame if isinstance(c, _GiveUp) else c) not in both)
+        refused = resolve(frame, body)
+        if refused is not None:
+            expected = f"a result of {frame.fid} that fits its type hint"
+            self.divergence = NondeterminismError(self._seen, expected, f"a hint that does not: {refused}")
 
     def _go_live(self) -> None:
         """The journal is worked off: what the code asked for since is new."""
-        while self._issued:
-            command = self._issued.popleft()
-            if isinstance(command, _GiveUp):
+        while (command := self._commands.pop()) is not None:
+            if isinstance(command, GiveUp):
                 self.frames.pop(command.frame.fid, None)
                 self.append(FrameCancelled(command.frame.fid, command.frame.attempt, command.why))
                 self.abandoned.append(command.frame)
@@ -318,53 +270,22 @@ class Session:
             command.started_at = self.append(started, attempt=1).at
             self.launches.append(command)
 
-    # --- the end --------------------------------------------------------------------------------------------------------
-
     def _drain(self) -> None:
         """Once the root has ended, cancel what it left behind, once."""
         root = self._root
         if root is None or not root.done() or self._draining or not self.loop.idle:
             return
         self._draining = True
-        live = [f for f in self._all_live() if f.kind in (FrameKind.STEP, FrameKind.CHILD, FrameKind.EFFECT)]
         if not root.cancelled() and root.exception() is None:
-            if live:
-                self._left_behind = UsageError(
-                    f"the workflow returned while {live[0].describe()} was still under way; await it or cancel its task"
-                )
-            elif self._unstarted and not self.loop.cancelled_tasks:
-                frame = next(iter(self._unstarted.values()))
-                self._left_behind = UsageError(
-                    f"{frame.describe()} was made but never awaited; write `await` before it"
-                )
+            unstarted = () if self.loop.cancelled_tasks else tuple(self._maker.unstarted.values())
+            self._left_behind = left_behind((*self.frames.values(), *self._commands.frames()), unstarted)
         for task in list(self.loop.tasks.values()):
             task.cancel()
 
-    def _all_live(self) -> list[LiveFrame]:
-        issued = [command for command in self._issued if isinstance(command, LiveFrame)]
-        return [*self.frames.values(), *issued]
-
     def _conclude(self) -> None:
         root = self._root
-        if root is None or not root.done() or self.loop.tasks or self.ending is not None:
-            return
-        if root.cancelled():
-            reason = self.fold.cancel_requested
-            if reason is not None:
-                self.ending = ExecutionCancelled(reason)
-            else:
-                self.ending = ExecutionFailed(ErrorInfo("asyncio.CancelledError", "the workflow cancelled itself"))
-            return
-        error = root.exception() or self._left_behind
-        if error is None:
-            try:
-                self.ending = ExecutionCompleted(self._encode_result(root.result()))
-            except FlowliError as refused:
-                error = refused
-        if error is not None:
-            self.ending = ExecutionFailed(codec.error_info(error))
-
-    # --- live deliveries ------------------------------------------------------------------------------------------------
+        if root is not None and root.done() and not self.loop.tasks and self.ending is None:
+            self.ending = judge(root, self._left_behind, self.fold.cancel_requested, self._encode_result)
 
     def complete(self, frame: LiveFrame, value: Data) -> None:
         """The frame has its result; journal it and let the code see it."""
@@ -406,8 +327,6 @@ class Session:
         """Deliver a cancel at this point of the journal."""
         self._deliver(self.append(ExecutionCancelRequested(reason, request)))
 
-    # --- called by code -------------------------------------------------------------------------------------------------
-
     def make(
         self,
         parent: Fid,
@@ -416,7 +335,9 @@ class Session:
         digest: str,
         action: Any,
         decode: Callable[[Data], Any],
-        **more: Any,
+        *,
+        key: str | None = None,
+        metadata: dict[str, Data] | None = None,
     ) -> LiveFrame:
         """A new frame under ``parent``; counted at the call, started when it is awaited.
 
@@ -425,28 +346,12 @@ class Session:
             ExecutionClosed: the coroutine is being dropped.
         """
         self._check_open()
-        key: str | None = more.pop("key", None)
-        if key is None:
-            count = self._counts.get((parent, name), 0) + 1
-            self._counts[parent, name] = count
-            fid = frame_id(parent, name, count=count)
-        else:
-            fid = frame_id(parent, name, key=key)
-            if fid in self._fids:
-                raise DuplicateFrameError(
-                    f"frame key '{key}' is used twice for '{name}' under {parent}; give each its own"
-                )
-            self._fids.add(fid)
-        frame = LiveFrame(fid, kind, name, digest, action, decode, **more)
-        self._unstarted[fid] = frame
-        return frame
+        return self._maker.make(parent, kind, name, digest, action, decode, key=key, metadata=metadata)
 
     def scope(self, parent: Fid, name: str) -> Fid:
         """The path of a new scope under ``parent``."""
         self._check_open()
-        count = self._counts.get((parent, name), 0) + 1
-        self._counts[parent, name] = count
-        return frame_id(parent, name, count=count)
+        return frame_id(parent, name, count=self._maker.count(parent, name))
 
     def _check_open(self) -> None:
         if self.loop.is_closed():
@@ -459,15 +364,19 @@ class Session:
             raise UsageError(f"{frame.describe()} was awaited outside its workflow; only workflow code can make frames")
         if frame.future is None:
             frame.future = FrameFuture(self, frame, loop=self.loop)
-            self._unstarted.pop(frame.fid, None)
-            self._issued.append(frame)
+            self.begin_frame(frame)
         return frame.future
+
+    def begin_frame(self, frame: LiveFrame) -> None:
+        """A frame that was made is now a command."""
+        self._maker.unstarted.pop(frame.fid, None)
+        self._commands.issue(frame)
 
     def abandon(self, frame: LiveFrame, why: str) -> None:
         """The code no longer waits for ``frame``."""
         if not frame.ended and not self.loop.is_closed():
             frame.ended = True
-            self._issued.append(_GiveUp(frame, why))
+            self._commands.issue(GiveUp(frame, why))
 
     def patched(self, change_id: str) -> bool:
         """True for an execution that asks for the first time with this code, false for one that is already past it."""
@@ -481,45 +390,3 @@ class Session:
         else:
             self.fold.patches[change_id] = value
         return value
-
-    # --- TimerHost --------------------------------------------------------------------------------------------------------
-
-    def time_s(self) -> float:
-        """Durable time for the loop."""
-        return self.now.seconds
-
-    def arm(self, handle: asyncio.TimerHandle) -> None:
-        """asyncio set a timer: a sleep frame."""
-        due_at = Timestamp.from_seconds(handle.when())
-        frame = self.make(
-            "root",
-            FrameKind.SLEEP,
-            "timer",
-            codec.digest(str(due_at)),
-            WaitUntil(due_at, handle),
-            _nothing,
-            metadata={"due_at": str(due_at)},
-        )
-        self._unstarted.pop(frame.fid, None)
-        self._timers[id(handle)] = frame
-        self._issued.append(frame)
-
-    def disarm(self, handle: asyncio.TimerHandle) -> None:
-        """asyncio cancelled a timer."""
-        frame = self._timers.pop(id(handle), None)
-        if frame is not None:
-            self.abandon(frame, "disarmed")
-
-
-def _nothing(value: Data) -> None:
-    return None
-
-
-def _describe(command: LiveFrame | _GiveUp) -> str:
-    return command.describe() if isinstance(command, LiveFrame) else f"{command.frame.fid} given up"
-
-
-def _outcome_error(frame: LiveFrame, body: FrameFailed) -> FlowliError:
-    if isinstance(frame.action, StartChild):
-        return ChildFailed(frame.fid, frame.action.eid, body.error)
-    return StepFailed(frame.fid, body.attempt, body.error)

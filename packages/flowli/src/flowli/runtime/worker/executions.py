@@ -183,8 +183,6 @@ class Executions:
         if found:
             active.posted.append(self._services.announcer.post(found))
 
-    # --- owning ---------------------------------------------------------------------------------------------------------
-
     async def _acquire(
         self, execution: Execution, task: Task, *, free_epoch: int | None, seen: Lease | None
     ) -> LeaseGuard | None:
@@ -211,9 +209,7 @@ class Executions:
     ) -> tuple[LeaseGuard | None, Lease | None]:
         world, ttl_s = self._services.world, self._services.config.exec_ttl_s
         deadline_s = world.boottime_s() + ttl_s
-        got = await self._services.ports.ownership.acquire(
-            eid, self._holder, ttl_s, free_epoch=free_epoch, seen=seen
-        )
+        got = await self._services.ports.ownership.acquire(eid, self._holder, ttl_s, free_epoch=free_epoch, seen=seen)
         if isinstance(got, Acquired):
             return LeaseGuard(world, ttl_s, deadline_s, lease=got.lease), None
         return None, got.lease
@@ -243,8 +239,6 @@ class Executions:
         while len(self._warm) > self._services.config.warm_limit:
             _, oldest = self._warm.popitem(last=False)
             await oldest.close()
-
-    # --- going down -----------------------------------------------------------------------------------------------------
 
     def stop(self, *, now: bool) -> None:
         """Ask every owner to hand its execution over; ``now`` without waiting for steps that are under way."""

@@ -1,10 +1,11 @@
 """Renewal of leases, beside the loop whose life it vouches for.
 
-Every lease is renewed each third of its ttl by a thread with its own event loop and its own clients, so that a step that blocks
-the worker's loop does not lose its execution. A backend that lives on one loop (``Ports.fork`` is None) is renewed from there.
+Every lease is renewed each third of its ttl by a thread with its own event loop and its own clients, so that a step
+that blocks the worker's loop does not lose its execution. A backend that lives on one loop (``Ports.fork`` is None)
+is renewed from there.
 
-After it has been acquired, a lease is written only here. The worker reads what this thread learns: the deadline, requests of
-operators, the loss.
+After it has been acquired, a lease is written only here. The worker reads what this thread learns: the deadline,
+requests of operators, the loss.
 """
 
 from __future__ import annotations

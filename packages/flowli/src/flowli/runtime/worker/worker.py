@@ -74,8 +74,6 @@ class Worker:
         self._started = False
         self._sweeping: asyncio.Task[None] | None = None
 
-    # --- life -----------------------------------------------------------------------------------------------------------
-
     async def __aenter__(self) -> Self:
         self.start()
         return self
@@ -172,8 +170,6 @@ class Worker:
         await self._renewals.stop()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    # --- taking ---------------------------------------------------------------------------------------------------------
-
     async def _take(self) -> int:
         taken = 0
         for queue in self._queues:
@@ -189,9 +185,7 @@ class Worker:
                 _log.warning("the queue could not be read", queue=queue, error=str(error))
                 continue
             for lease in leases:
-                guard = TaskGuard(
-                    self._services.world, self._services.config.task_ttl_s, deadline_s, lease=lease
-                )
+                guard = TaskGuard(self._services.world, self._services.config.task_ttl_s, deadline_s, lease=lease)
                 self._renewals.watch(guard)
                 task = asyncio.create_task(self._handle(guard))
                 self._handling.add(task)
@@ -241,8 +235,6 @@ class Worker:
             _log.warning("task not acked; it will be taken again", task=guard.lease.task.task_id, error=str(error))
         finally:
             self._renewals.forget(guard)
-
-    # --- waiting --------------------------------------------------------------------------------------------------------
 
     async def _first_of(self, *tasks: asyncio.Task[None]) -> None:
         stop = asyncio.ensure_future(self._stopping.wait())

@@ -1,0 +1,31 @@
+"""What code sees of an outcome: a value of the right type, or an error that is equal on every replay."""
+
+from __future__ import annotations
+
+from flowli.domain.entries import FrameCompleted, FrameFailed
+from flowli.domain.errors import ChildFailed, FlowliError, StepFailed
+from flowli.runtime.replay.calls import LiveFrame, StartChild
+
+__all__ = ["resolve"]
+
+
+def resolve(frame: LiveFrame, body: FrameCompleted | FrameFailed) -> FlowliError | None:
+    """Give the outcome to who awaits ``frame``; the error if its value no longer fits the type hint."""
+    future = frame.future
+    if future is None or future.done():
+        return None
+    if isinstance(body, FrameFailed):
+        future.set_exception(_error(frame, body))
+        return None
+    try:
+        value = frame.decode(body.value)
+    except FlowliError as error:
+        return error
+    future.set_result(value)
+    return None
+
+
+def _error(frame: LiveFrame, body: FrameFailed) -> FlowliError:
+    if isinstance(frame.action, StartChild):
+        return ChildFailed(frame.fid, frame.action.eid, body.error)
+    return StepFailed(frame.fid, body.attempt, body.error)
