@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from flowli.cairn.document import TOMBSTONE
-from flowli.cairn.errors import FormatTooNew, NotStorable, OutcomeUnknown, StoreDamaged, StoreUnavailable
+from flowli.cairn.errors import FormatTooNew, KeyRefused, NotStorable, OutcomeUnknown, StoreDamaged, StoreUnavailable
 from flowli.cairn.objects import Changed, Created, Doc, Documents, Exists, Raw, Swapped
 from flowli.cairn.store import Capabilities
 from flowli.stores.memory import MemoryStore
@@ -176,10 +176,8 @@ async def test_writes_applied_and_overwritten_since_give_no_version_to_swap(worl
     documents, other = Documents(store, world), Documents(inner, world)
     doc = await made(documents, a=1)
 
-    class Meddler(MemoryStore):
-        """Before the first read-back the late write lands, and another one overwrites it."""
-
     async def meddle(key: str) -> object:
+        # Before the first read-back the late write lands, and another one overwrites it.
         store.get = original  # type: ignore[method-assign]
         await store.land()
         now = await other.read(key)
@@ -215,6 +213,26 @@ async def test_history_that_does_not_reach_back_is_outcome_unknown(world: Manual
     store.get = many  # type: ignore[method-assign, assignment]
     with pytest.raises(OutcomeUnknown, match="'k'"):
         await documents.swap(doc, {"a": 2})
+
+
+async def test_keys_are_listed_and_deleted_in_as_few_requests_as_the_store_allows(world: ManualWorld) -> None:
+    class Small(CountingStore):
+        @property
+        def capabilities(self) -> Capabilities:
+            return replace(self.store.capabilities, delete_many_size=4)
+
+    store = Small(MemoryStore(world=world))
+    documents = Documents(store, world)
+    for n in range(10):
+        await documents.create_bytes(f"a/{n}", b"x")
+    assert [one.key for one in (await documents.list("a/", after="a/7")).items] == ["a/8", "a/9"]
+    await documents.delete_many(f"a/{n}" for n in range(9))
+    assert store.since().delete_many == 3
+    assert [one.key for one in (await documents.list("")).items] == ["a/9"]
+    with pytest.raises(KeyRefused):
+        await documents.delete_many(["a", "../b"])
+    with pytest.raises(KeyRefused):
+        await documents.list("../")
 
 
 async def test_unreachable_store_is_given_up_after_about_ten_seconds(clock: ManualClock, world: ManualWorld) -> None:

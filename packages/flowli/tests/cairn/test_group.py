@@ -196,6 +196,15 @@ async def test_linger_doubles_with_each_lost_commit_and_falls_back(clock: Manual
     assert await overtaken(0) == pytest.approx(0.05)
 
 
+async def test_lost_commit_costs_two_reads_and_one_write_more(clock: ManualClock) -> None:
+    log, store = opened(clock)
+    await log.append_next([{"n": 0}], "w")
+    await Log(log._documents, "s", ManualWorld(clock, name="other")).append_next([{"n": 1}], "other")
+    mark = store.snapshot()
+    assert await log.append_next([{"n": 2}], "w") == Position(3, 3)
+    assert [one.verb for one in store.requests[mark:]] == ["put", "get", "get", "put"]
+
+
 async def test_commit_is_cut_at_its_limits_and_by_writer(clock: ManualClock) -> None:
     hold = Hold()
     log, _ = opened(clock, Fault(hold))

@@ -75,7 +75,7 @@ async def test_limit_of_a_store_counts_when_it_is_smaller(cairn: Cairn, store: C
     small = replace(store.capabilities, max_key_bytes=10)
 
     class Small(CountingStore):
-        capabilities = small  # type: ignore[assignment]
+        capabilities = small
 
     with pytest.raises(KeyRefused, match="11 bytes long and the limit is 10"):
         await Cairn(Small(store), cairn.world).documents.read("x" * 11)

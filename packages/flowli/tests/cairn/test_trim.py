@@ -49,7 +49,7 @@ async def test_new_reader_and_new_writer_start_from_the_boundary(cairn: Cairn) -
     await log.trim(Position(10, 20))
     await log.drop_trimmed()
     other = cairn.fork().log("wf", trimmable=True)
-    with pytest.raises(LogTrimmed, match="trimmed up to commit 10; 0 was asked for"):
+    with pytest.raises(LogTrimmed, match="trimmed up to commit 10; what follows 0 was asked for"):
         await other.read()
     assert await other.append_next([{"n": 10}], "x") == Position(11, 21)
     assert [c.number for c in (await other.read(Position(10, 20))).commits] == [11]
@@ -148,6 +148,41 @@ async def test_journal_bound_by_its_archive_is_fenced_by_it(cairn: Cairn, store:
     with pytest.raises(LogFenced):
         await log.append([{}], after=START, writer="w", verify=True)
     assert (await store.list("logs/")).items == ()
+
+
+async def test_position_from_elsewhere_below_the_boundary_is_no_tail(cairn: Cairn, store: CountingStore) -> None:
+    """A projection file that was left alone for days, say: nothing may pass for its tail but the tail."""
+    log = await filled(cairn)
+    await log.trim(Position(6, 12))
+    await log.drop_trimmed()
+    other = cairn.fork().log("wf", trimmable=True)
+    with pytest.raises(LogTrimmed) as caught:
+        await other.read(Position(3, 6))
+    assert (caught.value.commit, caught.value.seq) == (6, 12)
+    with pytest.raises(LogFenced):
+        await other.append([{}], after=Position(3, 6), writer="x")
+    with pytest.raises(LogFenced):
+        await other.append([{}], after=START, writer="x")
+    assert len((await other.read(Position(6, 12))).commits) == 4
+    mark = store.snapshot()
+    assert (await other.read(Position(10, 20))).caught_up
+    assert [one.verb for one in store.requests[mark:]] == ["get"]
+
+
+async def test_read_in_the_middle_of_a_deletion_takes_no_gap_for_the_tail(cairn: Cairn, store: CountingStore) -> None:
+    log = await filled(cairn)
+    await log.trim(Position(6, 12))
+    await store.delete(commit_key("wf", 3))
+    with pytest.raises(LogTrimmed):
+        await cairn.fork().log("wf", trimmable=True).read()
+
+
+async def test_new_log_is_begun_without_reading_when_the_caller_knows_it_is_new(
+    cairn: Cairn, store: CountingStore
+) -> None:
+    log = cairn.log("wf.exec.1", trimmable=True)
+    assert isinstance(await log.append([{}], after=START, writer="w", verify=False), Appended)
+    assert [one.verb for one in store.requests] == ["put"]
 
 
 async def test_damaged_boundary_is_named(cairn: Cairn) -> None:

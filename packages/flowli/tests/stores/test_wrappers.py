@@ -51,7 +51,7 @@ async def test_lost_answer_lost_request_and_late_request() -> None:
 async def test_fault_meets_the_requests_that_it_names() -> None:
     store = FaultStore(MemoryStore(), [Fault(Refuse(StoreThrottled("Slow", "Wait")), "get", "a*", nth=2, times=2)])
     await store.put("a", b"x")
-    outcomes = []
+    outcomes: list[bool | None] = []
     for key in ("a", "b", "ab", "a", "a"):
         try:
             outcomes.append(await store.get(key) is not None)

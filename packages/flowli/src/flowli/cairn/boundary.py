@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Protocol
 
 from flowli.cairn.commit import Position, commit_key, log_prefix
 from flowli.cairn.errors import StoreDamaged
 from flowli.cairn.objects import Changed, Created, Doc, Documents
-from flowli.cairn.settle import persist
 from flowli.cairn.values import JSON
 
 __all__ = ["Boundary", "LogBoundary"]
@@ -73,12 +71,8 @@ class LogBoundary:
         end = min(_position(doc).commit, start + limit - 1)
         if end < start:
             return 0
-        store, world = self._documents.store, self._documents.world
         keys = [commit_key(self._name, number) for number in range(start, end + 1)]
-        size = store.capabilities.delete_many_size
-        for at in range(0, len(keys), size):
-            part = keys[at : at + size]
-            await persist(world, partial(store.delete_many, part))
+        await self._documents.delete_many(keys)
         while True:
             swapped = await self._documents.swap(doc, {**doc.body, "deleted": max(end, _number(doc, "deleted"))})
             if not isinstance(swapped, Changed) or swapped.doc is None:

@@ -93,7 +93,23 @@ class LogFenced(CairnError):
 
 
 class LogTrimmed(CairnError):
-    """Commits after the given position have been trimmed; start from a snapshot at the boundary or later."""
+    """Commits after the given position have been trimmed; start from a snapshot at the boundary or later.
+
+    Args:
+        name: of the log.
+        asked: number of the commit after which commits were asked for.
+        commit: number of the last commit that may be gone.
+        seq: number of its last record.
+    """
+
+    def __init__(self, name: str, asked: int, commit: int, seq: int) -> None:
+        super().__init__(
+            f"The log {name!r} is trimmed up to commit {commit}; what follows {asked} was asked for",
+            "Start from a snapshot at the boundary",
+        )
+        self.args = (name, asked, commit, seq)
+        self.commit = commit
+        self.seq = seq
 
 
 class StoreError(CairnError):

@@ -107,17 +107,18 @@ class Log:
         after: Position,
         writer: str,
         epoch: int = 0,
-        verify: bool = False,
+        verify: bool | None = None,
     ) -> Appended | Taken:
         """Commit ``records`` right after ``after``, or learn who did. One request when it wins, one more when not.
 
         Args:
             records: at least one; JSON-compatible.
-            after: a position that ``read`` or ``append`` of this object gave, or START.
+            after: the position to go on from.
             writer: who writes.
             epoch: the lease epoch under which it writes.
-            verify: read the boundary before believing in a win, whatever time has passed (the lease ended meanwhile,
-                say).
+            verify: whether to read the boundary before believing in a win. None: when ``after`` is not the tail as this
+                object learned it lately. True: always (the lease ended meanwhile, say). False: the caller knows
+                that nothing of this log was ever trimmed (it is new).
 
         Raises:
             NotStorable: a record has no stored form; nothing was written.
@@ -142,7 +143,7 @@ class Log:
         """Commit encoded records at the remembered tail; None when another came first. For ``GroupCommit``."""
         # A log that is never trimmed is taken for empty at first: one write instead of a search.
         tail = self._tail or (START if self._boundary is None else await self.find_tail())
-        outcome = await self._put(records, tail, writer, 0, verify=False)
+        outcome = await self._put(records, tail, writer, 0, verify=None)
         if isinstance(outcome, Appended):
             return outcome.position
         await self.find_tail()
@@ -160,13 +161,11 @@ class Log:
         """
         asked_s = self._world.boottime_s()
         chunk = await read_forward(self.commit, self.segments, after, limit_commits)
-        if self._boundary is not None and (after == START or self._is_old(after)) and not chunk.commits:
+        if self._boundary is not None and chunk.caught_up and not self._is_fresh(after):
+            # What looks like the tail may be where commits are being deleted.
             boundary = await self._boundary.read()
-            if boundary is not None and boundary > after:
-                raise LogTrimmed(
-                    f"The log {self.name!r} is trimmed up to commit {boundary.commit}; {after.commit} was asked for",
-                    "Start from a snapshot at the boundary",
-                )
+            if boundary is not None and boundary > chunk.position:
+                raise LogTrimmed(self.name, chunk.position.commit, boundary.commit, boundary.seq)
         if chunk.caught_up:
             self._learn(chunk.position, asked_s)
         return chunk
@@ -181,7 +180,7 @@ class Log:
         """Find the end of the log and remember it. O(log n) requests from what is known; never lists."""
         asked_s = self._world.boottime_s()
         start = self._tail or START
-        if self._boundary is not None and (start == START or self._is_old(start)):
+        if self._boundary is not None and not self._is_fresh(start):
             start = max(start, await self._boundary.read() or START)
         _, last = await last_present(self.commit, start.commit)
         tail = start if last is None else last.position
@@ -208,7 +207,7 @@ class Log:
         return self._boundary
 
     async def _put(
-        self, records: Sequence[bytes], after: Position, writer: str, epoch: int, verify: bool
+        self, records: Sequence[bytes], after: Position, writer: str, epoch: int, verify: bool | None
     ) -> Appended | Taken:
         world, store = self._world, self._documents.store
         number, token = after.commit + 1, world.token()
@@ -220,12 +219,15 @@ class Log:
             return Won(found.version) if decode_commit(key, number, found.data).id == token else None
 
         asked_s = world.boottime_s()
-        old = verify or self._is_old(after)
+        if verify is None:
+            verify = not self._is_fresh(after)
         settled = await settle(store, world, key, lambda: store.put(key, data, if_absent=True), created(mine))
         if not isinstance(settled.result, Won):
-            return Taken((await self._who_took(key, number, settled.seen),))
+            taken = await self._who_took(key, number, settled.seen)
+            self._learn(taken.position, asked_s)
+            return Taken((taken,))
         # Checked after the answer as well: the wait may have been the long part.
-        if self._boundary is not None and (old or world.boottime_s() - asked_s > self._stale_s):
+        if self._boundary is not None and (verify or world.boottime_s() - asked_s > self._stale_s):
             await self._fence(self._boundary, number, key, settled.result.version)
         commit = decode_commit(key, number, data)
         self._learn(commit.position, asked_s)
@@ -257,12 +259,9 @@ class Log:
             cause = error  # it stays as garbage below the boundary, where nobody reads
         raise LogFenced(f"Commit {number} of the log {self.name!r} lies below its boundary", _FENCED) from cause
 
-    def _is_old(self, position: Position) -> bool:
-        """Whether the log may have been trimmed past ``position`` since it was learned.
-
-        A position other than the remembered tail is taken to be as old as what is remembered.
-        """
-        return self._world.boottime_s() - self._learned_s > self._stale_s
+    def _is_fresh(self, position: Position) -> bool:
+        """Whether ``position`` is the tail, learned so lately that nothing behind it can be deleted."""
+        return position == self._tail and self._world.boottime_s() - self._learned_s <= self._stale_s
 
     def _learn(self, tail: Position, asked_s: float) -> None:
         if self._tail is None or tail >= self._tail:

@@ -6,7 +6,8 @@ over it is a swap. Plain bytes (``create_bytes``) are for names that are written
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 
 from flowli.cairn.document import (
     HISTORY,
@@ -24,9 +25,9 @@ from flowli.cairn.document import (
     raw,
 )
 from flowli.cairn.errors import NotStorable
-from flowli.cairn.keys import MAX_KEY_BYTES, check_key
+from flowli.cairn.keys import MAX_KEY_BYTES, check_key, check_prefix
 from flowli.cairn.settle import Judge, Settled, persist, settle
-from flowli.cairn.store import Object, ObjectStore
+from flowli.cairn.store import Object, ObjectStore, Page
 from flowli.cairn.values import JSON
 from flowli.cairn.verdict import Mine, by_bytes, by_write_id, created, removed, replaced, swapped
 from flowli.cairn.write import Gone, Won
@@ -137,6 +138,20 @@ class Documents:
             return Swapped(Raw(old.key, data, settled.result.version))
         seen = await self._now(old.key, settled)
         return Changed(None if seen is None else raw(old.key, seen))
+
+    async def list(
+        self, prefix: str, *, after: str | None = None, limit: int | None = None, versions: bool = False
+    ) -> Page:
+        """One page of keys, as ``ObjectStore.list``; without conditional delete it shows removed ones too."""
+        check_prefix(prefix, self._limit)
+        return await persist(self.world, lambda: self.store.list(prefix, after=after, limit=limit, versions=versions))
+
+    async def delete_many(self, keys: Iterable[str]) -> None:
+        """Delete keys without conditions, in as few requests as the store allows. For what nobody writes any more."""
+        checked = [check_key(key, self._limit) for key in keys]
+        size = self.store.capabilities.delete_many_size
+        for at in range(0, len(checked), size):
+            await persist(self.world, partial(self.store.delete_many, checked[at : at + size]))
 
     async def _get(self, key: str) -> Object | None:
         check_key(key, self._limit)

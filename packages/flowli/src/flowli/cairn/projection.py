@@ -19,6 +19,7 @@ from typing import Protocol, TypeVar
 
 from flowli.cairn.commit import START, Commit, Position
 from flowli.cairn.log import Log
+from flowli.cairn.settle import Patience
 from flowli.cairn.values import JSON
 from flowli.world import World
 
@@ -65,6 +66,7 @@ class Projection:
         self._log = log
         self._path = path
         self._fold = fold
+        self._world = world
         self._identity = (fold.name, fold.version, source, log.name)
         self._writer = world.pool("flowli-projection", 1)
         self._readers = world.pool("flowli-reader", _READERS)
@@ -82,7 +84,7 @@ class Projection:
     async def catch_up(self) -> Position:
         """Fold what is new. Whoever appended at a position before this call finds it folded afterwards."""
         async with self._turn:
-            await self._in(self._writer, self._prepare)
+            await self._ready()
             while True:
                 chunk = await self._log.read(self._position, _BATCH)
                 if chunk.commits:
@@ -98,13 +100,13 @@ class Projection:
         """Run ``question`` in a thread on a read-only connection."""
         if self._db is None:
             async with self._turn:
-                await self._in(self._writer, self._prepare)
+                await self._ready()
         return await self._in(self._readers, lambda: question(self._reader()))
 
     async def rebuild(self) -> Position:
         """Throw everything away and replay the log. Readers see the old rows until the first new ones are there."""
         async with self._turn:
-            await self._in(self._writer, self._prepare)
+            await self._ready()
             await self._in(self._writer, self._reset)
         return await self.catch_up()
 
@@ -113,6 +115,16 @@ class Projection:
         await self._in(self._writer, self._close)
         self._writer.shutdown(wait=False)
         self._readers.shutdown(wait=False)
+
+    async def _ready(self) -> None:
+        patience = Patience(self._world)
+        while True:
+            try:
+                return await self._in(self._writer, self._prepare)
+            except sqlite3.OperationalError as error:
+                # Switching a new file to WAL does not wait for another process that does the same.
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or not await patience.pause():
+                    raise
 
     async def _in(self, pool: Executor, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(pool, call)

@@ -12,7 +12,6 @@ from typing import cast
 from flowli.cairn.commit import Commit, commit_key, decode_commit, log_prefix
 from flowli.cairn.errors import FormatTooNew, StoreDamaged
 from flowli.cairn.objects import Created, Documents
-from flowli.cairn.settle import persist
 from flowli.cairn.values import JSON, from_msgpack, to_msgpack
 
 __all__ = ["SEGMENT", "Segments", "segment_of"]
@@ -42,9 +41,8 @@ class Segments:
 
     async def present(self, first: int) -> range:
         """The run of segments without a gap that begins with ``first``; empty if that one is missing. One listing."""
-        store, world = self._documents.store, self._documents.world
         after = self.key(first - 1) if first > 1 else None
-        page = await persist(world, lambda: store.list(self._prefix, after=after))
+        page = await self._documents.list(self._prefix, after=after)
         end = first
         for item in page.items:
             if item.key != self.key(end):

@@ -26,7 +26,9 @@ async def last_present(read: Callable[[int], Awaitable[T | None]], start: int) -
         The number and what was read there; (start, None) when nothing follows.
     """
     low, found, high = start, None, 0
-    step = 1
+    step = 2
+    # Mostly nothing follows what is known, so that the first question is about one number.
+    low, found, high = await _probe(read, [start + 1], low, found)
     while not high:
         numbers = [start + step * 2**i for i in range(_WIDTH)]
         step *= 2**_WIDTH

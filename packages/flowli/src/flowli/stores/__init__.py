@@ -29,7 +29,8 @@ def open_store(storage: str | Mapping[str, object], *, world: World = SYSTEM) ->
         The store, checked as far as it can be without a request.
 
     Raises:
-        StoreConfigError: the URL or mapping is wrong, or no installed distribution provides the type.
+        StoreConfigError: the URL or mapping is wrong.
+        PluginError: no installed distribution provides the type; the message says which one does.
         StoreError: the place does not exist or cannot be used.
     """
     from flowli import plugins

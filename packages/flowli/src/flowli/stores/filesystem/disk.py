@@ -45,8 +45,8 @@ class Disk:
 
     def __init__(self, root: str, full: bool, world: World) -> None:
         self.root = root
-        self.folders = Folders(root, Sync(full))
         self._sync = Sync(full)
+        self.folders = Folders(root, self._sync)
         self._locks = Locks(f"{root}/{LOCKS}")
         self._world = world
 

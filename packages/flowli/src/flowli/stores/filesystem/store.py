@@ -120,10 +120,10 @@ class FilesystemStore:
         """Remove folders that were left empty, and end the threads."""
         if self._closed:
             return
-        await self._run(self._disk.folders.tidy)
-        self._closed = True
         if self._pool is not None:
+            await self._run(self._disk.folders.tidy)
             self._pool.shutdown(wait=False)
+        self._closed = True
 
     async def _run(self, call: Callable[[], T]) -> T:
         if self._closed:
