@@ -58,7 +58,6 @@ async def demo(folder: Path, orders: int, invoices: int) -> bool:
     story.started(len(order_eids), len(invoice_eids))
 
     people = People(engine, ledger, invoice_eids)
-    answers = asyncio.create_task(people.answer())
     workers = [WorkerProcess(1, folder, storage)]
     try:
         story.worker(workers[0])
@@ -74,11 +73,12 @@ async def demo(folder: Path, orders: int, invoices: int) -> bool:
         at_end = await Snapshot.take(engine, eids, ledger)
         while not at_end.all_ended:
             workers[1].check(deadline)
+            people.check()
             await asyncio.sleep(0.5)
             at_end = await Snapshot.take(engine, eids, ledger)
         workers[1].stop()
     finally:
-        answers.cancel()
+        people.leave()
         for worker in workers:
             worker.end()
     story.ended(at_end)

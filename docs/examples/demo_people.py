@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
@@ -10,6 +11,7 @@ from uuid import UUID
 from outside import luck, read_ledger
 
 from flowli import Engine
+from flowli.domain.errors import NotAllowed
 
 
 class People:
@@ -21,9 +23,18 @@ class People:
         self._invoices = invoices
         self._answered: set[tuple[str, str]] = set()
         self._held_back: dict[str, str] | None = {}
+        self._answering = asyncio.create_task(self._answer())
 
-    async def answer(self) -> None:
-        """Read mails and answer them, for ever."""
+    def check(self) -> None:
+        """Raise what went wrong while they answered."""
+        if self._answering.done():
+            self._answering.result()
+
+    def leave(self) -> None:
+        """Answer no more."""
+        self._answering.cancel()
+
+    async def _answer(self) -> None:
         while True:
             for line in read_ledger(self._ledger):
                 role = line.what.removeprefix("ask ")
@@ -49,10 +60,7 @@ class People:
         await self._decide(number, role)
 
     async def _decide(self, number: str, role: str) -> None:
-        # the key makes the answer count once, however often the mail was sent
-        await self._engine.signal(
-            self._invoices[number],
-            "decision",
-            {"approved": luck(number, 5) != 0, "by": role},
-            key=f"{number}-{role.replace(' ', '-')}",
-        )
+        decision = {"approved": luck(number, 5) != 0, "by": role}
+        key = f"{number}-{role.replace(' ', '-')}"  # the answer counts once, however often the mail was sent
+        with contextlib.suppress(NotAllowed):  # somebody else decided meanwhile, and the invoice is settled
+            await self._engine.signal(self._invoices[number], "decision", decision, key=key)

@@ -82,8 +82,8 @@ class Proof:
     """What the comparison found.
 
     Attributes:
-        finished_at_kill: steps whose completion was in a journal when the worker was killed.
-        finished: steps whose completion is in a journal now.
+        finished_at_kill: how many steps had their completion in a journal when the worker was killed.
+        finished: how many have it now.
         rerun: steps that were cut off between effect and entry, and ran again.
         violations: sentences about what must not be; empty if all is well.
     """
@@ -110,6 +110,8 @@ def prove(at_kill: Snapshot, at_end: Snapshot) -> Proof:
             proof.rerun.append(key)
         elif lines[key] != 1:
             wrong.append(f"{key[1]} of {key[0]} finished after the kill and has {lines[key]} lines in the ledger")
+    if len({(line.eid, line.fid, line.key) for line in at_end.lines}) != len(lines):
+        wrong.append("a step that ran again had another idempotency key")
     wrong += [f"{fid} of {eid} has an effect and no completion" for eid, fid in lines.keys() - now.keys()]
     for eid, fold in at_end.folds.items():
         wrong += [f"journal of {eid}, entry {anomaly.seq}: {anomaly.problem}" for anomaly in fold.anomalies]

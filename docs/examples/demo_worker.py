@@ -16,12 +16,15 @@ class WorkerProcess:
     def __init__(self, number: int, folder: Path, storage: str) -> None:
         self.number = number
         self.log = folder / f"worker-{number}.log"
-        here = str(Path(__file__).parent)
-        command = ["worker", "--app", "app:registry", "--storage", storage, "--with-sweeper"]
-        environment = os.environ | {"PYTHONPATH": here, "FLOWLI_EXEC_TTL": "3", "FLOWLI_TASK_TTL": "3"}
+        path = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+        options = ["--app", "app:registry", "--storage", storage, "--worker-id", f"worker-{number}", "--with-sweeper"]
+        environment = os.environ | {"PYTHONPATH": path, "FLOWLI_EXEC_TTL": "3", "FLOWLI_TASK_TTL": "3"}
         with self.log.open("wb") as out:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "flowli.cli", *command], stdout=out, stderr=subprocess.STDOUT, env=environment
+                [sys.executable, "-m", "flowli.cli", "worker", *options],
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env=environment,
             )
 
     @property

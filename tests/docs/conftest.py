@@ -59,6 +59,11 @@ def commands(block: Block) -> Iterator[tuple[str, str]]:
     return ((command, "\n".join(output)) for command, output in found)
 
 
+def path_with(folder: Path) -> str:
+    """A PYTHONPATH that begins with ``folder``."""
+    return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 class Shell:
     """One bash for all console blocks of a page."""
 
@@ -66,7 +71,7 @@ class Shell:
 
     def __init__(self, folder: Path) -> None:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("FLOWLI_", "PYTEST_"))}
-        environment |= {"PATH": f"{Path(sys.executable).parent}:{environment['PATH']}", "PYTHONPATH": str(folder)}
+        environment |= {"PATH": f"{Path(sys.executable).parent}:{environment['PATH']}", "PYTHONPATH": path_with(folder)}
         environment |= {"NO_COLOR": "1", "COLUMNS": "140"}
         self._bash = subprocess.Popen(
             ["bash", "--noprofile", "--norc"],
@@ -178,6 +183,12 @@ def table() -> Callable[[Path, str], list[list[str]]]:
         return rows
 
     return read
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """For processes that import from ``tmp_path``."""
+    return os.environ | {"PYTHONPATH": path_with(tmp_path)}
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def test_plugin_guide(runner, install, docs, page):
         plugins.manager.cache_clear()
 
 
-def test_the_command_of_the_guide_counts(runner, install, docs, tmp_path):
+def test_the_command_of_the_guide_counts(runner, install, docs, tmp_path, environment):
     path = docs / "how-to" / "write-a-command-plugin.md"
     install(path)
     runner.run(path)
@@ -78,18 +78,13 @@ def test_the_command_of_the_guide_counts(runner, install, docs, tmp_path):
         ["worker", "--until-idle", *options],
         ["start", "greet", "--arg", "name=Bob", *options],
     ):
-        subprocess.run([*flowli, *arguments], check=True, capture_output=True, env=_environment(tmp_path))
+        done = subprocess.run([*flowli, *arguments], check=False, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
     tally = subprocess.run(
         [*flowli, "tally", "--storage", "file:./bucket"],
         check=True,
         capture_output=True,
         text=True,
-        env=_environment(tmp_path),
+        env=environment,
     )
     assert tally.stdout.split() == ["1", "completed", "1", "pending"]
-
-
-def _environment(folder):
-    import os
-
-    return os.environ | {"PYTHONPATH": str(folder)}
