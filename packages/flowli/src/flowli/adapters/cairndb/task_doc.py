@@ -11,7 +11,6 @@ from flowli.cairn.lease_doc import LeaseDoc
 from flowli.cairn.objects import Doc
 from flowli.cairn.values import JSON
 from flowli.codec import dump, load
-from flowli.domain.data import Data
 from flowli.domain.tasks import DeadTask, Task, TaskLease, TaskView
 from flowli.timestamp import Timestamp
 from flowli.world import ProcessIdentity, World

@@ -1,0 +1,8 @@
+"""``WorkflowProjection``: the control log as tables of a local SQLite file, for lists, counts and searches."""
+
+from __future__ import annotations
+
+from flowli.adapters.projection.rows import Act, Announcement, ExecutionRow, Page
+from flowli.adapters.projection.workflow import WorkflowProjection
+
+__all__ = ["Act", "Announcement", "ExecutionRow", "Page", "WorkflowProjection"]

@@ -1,0 +1,144 @@
+"""The SQLite file under a projection: opened or built anew, written in transactions, read without waiting.
+
+The position stands in the same transaction as the rows that it made, so that a killed process goes on where it was. WAL
+and a connection of its own for every reading thread: readers see the last transaction and are never blocked. Several
+processes may share one file.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+from flowli.adapters.projection import fold, schema
+from flowli.domain.control_entries import ControlEntry
+from flowli.domain.entries import Position
+
+__all__ = ["ProjectionFile"]
+
+_LOCKED_S = 30.0
+_STATE = "projection"
+_log = logging.getLogger(__name__)
+
+
+class ProjectionFile:
+    """One file. ``write`` methods are called from one thread at a time, ``reader`` from any.
+
+    Args:
+        path: of the file; its folder is made if it is missing.
+        source: names the bucket, so that the file of another one is not taken for this one's.
+    """
+
+    def __init__(self, path: str, source: str) -> None:
+        self._path = os.path.abspath(path)
+        self._identity = (schema.VERSION, source)
+        self._db: sqlite3.Connection | None = None
+        self._mine = threading.local()
+        self._readers: list[sqlite3.Connection] = []
+
+    def open(self) -> Position:
+        """Open the file and return the position of its rows; one that is damaged or not this one's is built anew."""
+        if self._db is None:
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            try:
+                self._db = self._connected()
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError):
+                    raise
+                _log.warning("the projection file %s is damaged (%s) and is built anew", self._path, error)
+                for suffix in ("", "-wal", "-shm"):
+                    if os.path.lexists(self._path + suffix):
+                        os.unlink(self._path + suffix)
+                self._db = self._connected()
+        return _stored(self._db)
+
+    def apply(self, before: Position, entries: Sequence[ControlEntry], after: Position) -> Position:
+        """Fold the entries that lead from ``before`` to ``after`` in one transaction.
+
+        Returns:
+            The position of the rows now; another one than ``after`` when another process wrote since.
+        """
+        with self._transaction() as db:
+            position = _stored(db)
+            if position != before:
+                return position  # what another process has folded is not folded twice
+            for entry in entries:
+                fold.apply(db, entry)
+            db.execute(f"UPDATE {_STATE} SET commits = ?, seq = ?", (after.commit, after.seq))
+        return after
+
+    def reset(self) -> Position:
+        """Throw all rows away."""
+        with self._transaction() as db:
+            self._make(db)
+            return _stored(db)
+
+    def reader(self) -> sqlite3.Connection:
+        """The reading connection of this thread."""
+        db: sqlite3.Connection | None = getattr(self._mine, "db", None)
+        if db is None:
+            db = sqlite3.connect(self._path, _LOCKED_S, isolation_level=None, check_same_thread=False)
+            db.execute("PRAGMA query_only = ON")
+            self._mine.db = db
+            self._readers.append(db)
+        return db
+
+    def close(self) -> None:
+        """Close all connections."""
+        for db in (*self._readers, self._db):
+            if db is not None:
+                db.close()
+        self._readers.clear()
+        self._db = None
+        self._mine = threading.local()
+
+    def _connected(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self._path, _LOCKED_S, isolation_level=None, check_same_thread=False)
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")  # a cache: consistent after a power cut is enough
+            with _transaction(db):
+                db.execute(
+                    f"CREATE TABLE IF NOT EXISTS {_STATE} (version INTEGER, source TEXT, commits INTEGER, seq INTEGER)"
+                )
+                found = db.execute(f"SELECT version, source FROM {_STATE}").fetchone()
+                if found != self._identity:
+                    if found is not None:
+                        told = (self._path, *found, *self._identity)
+                        _log.warning("the projection file %s is version %s of %r, not %s of %r: built anew", *told)
+                    self._make(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _make(self, db: sqlite3.Connection) -> None:
+        schema.drop(db, _STATE)
+        db.execute(f"DELETE FROM {_STATE}")
+        db.execute(f"INSERT INTO {_STATE} VALUES (?, ?, 0, 0)", self._identity)
+        schema.create(db)
+
+    def _transaction(self) -> AbstractContextManager[sqlite3.Connection]:
+        assert self._db is not None
+        return _transaction(self._db)
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """BEGIN IMMEDIATE … COMMIT: a reader never sees half, and a writer waits before it has read rather than after."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield db
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _stored(db: sqlite3.Connection) -> Position:
+    commits, seq = db.execute(f"SELECT commits, seq FROM {_STATE}").fetchone()
+    return Position(commits, seq)
