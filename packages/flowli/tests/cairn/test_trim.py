@@ -1,5 +1,7 @@
 """A number that was trimmed away is never acknowledged again."""
 
+import asyncio
+
 import pytest
 
 from flowli.cairn.boundary import LogBoundary
@@ -86,8 +88,6 @@ async def test_writer_whose_request_took_longer_than_the_grace_is_fenced(clock: 
         hold.gate.set()
 
     async def both() -> None:
-        import asyncio
-
         late, _ = await asyncio.gather(slow.append([{}], after=end, writer="slow"), overtake(), return_exceptions=True)
         assert isinstance(late, LogFenced)
 
@@ -131,8 +131,6 @@ async def test_loser_whose_winner_is_trimmed_already_is_fenced(clock: ManualCloc
         hold.gate.set()
 
     async def both() -> None:
-        import asyncio
-
         lost, _ = await asyncio.gather(slow.append([{}], after=START, writer="s"), delete(), return_exceptions=True)
         assert isinstance(lost, LogFenced)
 
