@@ -1,0 +1,149 @@
+"""An engine on the memory backend and a manual clock, and owners whose every move a test decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+
+from flowli.adapters.memory import MemoryBackend
+from flowli.domain.channels import WaitMarker
+from flowli.domain.data import Data
+from flowli.domain.entries import (
+    START,
+    ControlBody,
+    ExecutionCompleted,
+    ExecutionStarted,
+    ExecutionSuspended,
+    JournalBody,
+    JournalEntry,
+    StatusChanged,
+)
+from flowli.domain.execution import Execution
+from flowli.domain.ids import Eid
+from flowli.domain.memo import JournalFold
+from flowli.domain.ports import Acquired, Appended, Holder, Lease, Ports
+from flowli.domain.provenance import Actor, ActorKind, Provenance, Site
+from flowli.domain.tasks import Task
+from flowli.domain.waits import On, OnChannel
+from flowli.runtime.config import EngineConfig
+from flowli.runtime.context import Context
+from flowli.runtime.engine import Engine
+from flowli.runtime.protocols.twins import twins
+from flowli.runtime.registry import Registry
+from flowli.testing.clock import ManualClock, ManualWorld
+
+registry = Registry()
+
+
+@registry.workflow
+async def greet(ctx: Context, name: str, times: int = 1) -> str:
+    return f"hello {name}" * times
+
+
+@registry.workflow
+async def sign(ctx: Context, document: str) -> bool:
+    return await ctx.receive("signature") is not None
+
+
+@registry.workflow(name="sign", version="2")
+async def sign_again(ctx: Context, document: str) -> bool:
+    return await ctx.receive("signature", timeout=60) is not None
+
+
+@dataclass
+class Owner:
+    """A worker that does only what the test says."""
+
+    bench: Bench
+    lease: Lease
+    execution: Execution
+
+    @property
+    def by(self) -> Provenance:
+        return replace(self.bench.by, site=self.bench.by.site.at_epoch(self.lease.epoch))
+
+    async def append(self, *bodies: JournalBody, twin: bool = True) -> tuple[JournalEntry, ...]:
+        """Append as an owner does: the twins follow the entries."""
+        eid, ports = self.execution.eid, self.bench.ports
+        found = await ports.journal.read(eid)
+        made: Sequence[JournalBody] = bodies
+        if not found.entries and not isinstance(bodies[0], ExecutionStarted):
+            made = (ExecutionStarted(self.execution), *bodies)
+        entries = [JournalEntry(body, self.by) for body in made]
+        done = await ports.journal.append(eid, entries, after=found.position, epoch=self.lease.epoch, writer="test")
+        assert isinstance(done, Appended)
+        appended = (await ports.journal.read(eid, after=found.position)).entries
+        if twin:
+            await ports.control.append(twins(appended, eid))
+        return appended
+
+    async def suspend(self, *on: On, twin: bool = True) -> None:
+        """Write the markers, then suspend."""
+        for wait in on:
+            if isinstance(wait, OnChannel):
+                await self.bench.ports.channel.mark(
+                    WaitMarker(wait.channel, self.execution.eid, self.lease.epoch, ("root/receive#1",))
+                )
+        await self.append(ExecutionSuspended(on, self.lease.epoch), twin=twin)
+
+    async def complete(self, value: Data = None, *, twin: bool = True) -> None:
+        await self.append(ExecutionCompleted(value), twin=twin)
+
+
+class Bench:
+    """The engine under test and what surrounds it."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.world = ManualWorld(self.clock)
+        self.ports: Ports = MemoryBackend(self.world).ports
+        self.engine = self.new_engine()
+
+    def new_engine(self, *, ports: Ports | None = None, config: EngineConfig | None = None, name: str = "op") -> Engine:
+        world = ManualWorld(self.clock, name=name)
+        return Engine(ports or self.ports, Site(name), registry=registry, config=config, world=world)
+
+    @property
+    def by(self) -> Provenance:
+        return Provenance(Actor(ActorKind.WORKER, "w"), Site("w"), self.world.now())
+
+    async def own(self, eid: Eid, *, ttl_s: float = 30.0) -> Owner:
+        """Acquire the lease of an execution as a worker would."""
+        execution = await self.ports.executions.get(eid)
+        assert execution is not None
+        fold = JournalFold((await self.ports.journal.read(eid)).entries)
+        holder = Holder("w/" + self.world.token(), Site("w"))
+        got = await self.ports.ownership.acquire(eid, holder, ttl_s, free_epoch=fold.released_epoch)
+        assert isinstance(got, Acquired)
+        return Owner(self, got.lease, execution)
+
+    async def tasks(self, queue: str = "default") -> list[Task]:
+        return [view.task for view in await self.ports.queue.list(queue)]
+
+    async def reasons(self, queue: str = "default") -> list[str]:
+        return [task.reason for task in await self.tasks(queue)]
+
+    async def drain(self, queue: str = "default") -> list[Task]:
+        """Take and ack all tasks, as a worker that has nothing to do for them."""
+        leases = await self.ports.queue.dequeue(queue, "w", 30.0, limit=1000)
+        await self.ports.queue.ack(leases)
+        return [lease.task for lease in leases]
+
+    async def control(self) -> list[ControlBody]:
+        await self.engine.announcer.drain()
+        return [entry.body for entry in (await self.ports.control.read()).entries]
+
+    async def statuses(self, eid: Eid) -> list[StatusChanged]:
+        return [body for body in await self.control() if isinstance(body, StatusChanged) and body.eid == eid]
+
+    async def is_empty(self) -> bool:
+        """Whether nothing at all was stored by way of the queue, the control log and the dispatch keys."""
+        control = await self.ports.control.read()
+        return not await self.ports.queue.queues() and control.position == START
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()

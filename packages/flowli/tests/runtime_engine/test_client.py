@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from flowli.adapters.memory import MemoryBackend
+from flowli.domain.errors import BackendRefused, InvalidName, ResultTimeout, UnknownExecution, UsageError
+from flowli.domain.execution import ExecutionStatus
+from flowli.domain.ports import Ports
+from flowli.runtime.client import Client, connect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    with connect(lambda: MemoryBackend().ports) as client:
+        yield client
+
+
+def test_a_client_needs_no_event_loop(client: Client) -> None:
+    eid = client.start("greet", "Ada", version="1")
+    assert client.status(eid).status is ExecutionStatus.PENDING
+    assert client.signal(eid, "signature", {"by": "Ada"}) == 1
+    client.cancel(eid, "enough")
+    client.terminate(eid, "enough")
+    assert client.status(eid).status is ExecutionStatus.CANCELLED
+    assert [entry.body.tag for entry in client.journal(eid)] == ["execution.started", "execution.cancelled"]
+
+
+async def test_a_client_works_while_an_event_loop_runs(client: Client) -> None:
+    eid = client.start("greet", "Ada", version="1", key="k")
+    assert client.start_args("greet", ["Ada"], version="1", key="k").joined
+    with pytest.raises(ResultTimeout):
+        client.result(eid, timeout=0.01)
+    assert asyncio.get_running_loop().is_running()
+
+
+def test_errors_come_as_they_are(client: Client) -> None:
+    with pytest.raises(UnknownExecution):
+        client.status("0197a1b2-0000-7000-8000-000000000000")
+    with pytest.raises(InvalidName):
+        client.result("x")
+
+
+def test_any_thread_may_call(client: Client) -> None:
+    eids: list[object] = []
+    threads = [
+        threading.Thread(target=lambda: eids.append(client.start("greet", "Ada", version="1"))) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(eids)) == 8
+
+
+def test_a_closed_client_says_so() -> None:
+    client = connect(lambda: MemoryBackend().ports)
+    client.close()
+    client.close()
+    with pytest.raises(UsageError, match="closed"):
+        client.start("greet", version="1")
+
+
+def test_a_backend_that_cannot_be_opened_is_an_error_at_once() -> None:
+    def opened() -> Ports:
+        raise BackendRefused("no such bucket")
+
+    with pytest.raises(BackendRefused, match="no such bucket"):
+        connect(opened)
