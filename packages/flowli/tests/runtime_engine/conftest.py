@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
 
+from flowli.adapters.cairndb import CairnBackend
 from flowli.adapters.memory import MemoryBackend
 from flowli.domain.channels import WaitMarker
 from flowli.domain.data import Data
@@ -32,6 +34,7 @@ from flowli.runtime.context import Context
 from flowli.runtime.engine import Engine
 from flowli.runtime.protocols.twins import twins
 from flowli.runtime.registry import Registry
+from flowli.stores.memory import MemoryStore
 from flowli.testing.clock import ManualClock, ManualWorld
 
 registry = Registry()
@@ -75,8 +78,8 @@ class Owner:
         done = await ports.journal.append(eid, entries, after=found.position, epoch=self.lease.epoch, writer="test")
         assert isinstance(done, Appended)
         appended = (await ports.journal.read(eid, after=found.position)).entries
-        if twin:
-            await ports.control.append(twins(appended, eid))
+        if twin and (posted := twins(appended, eid)):
+            await ports.control.append(posted)
         return appended
 
     async def suspend(self, *on: On, twin: bool = True) -> None:
@@ -92,13 +95,30 @@ class Owner:
         await self.append(ExecutionCompleted(value), twin=twin)
 
 
+class Unhurried(ManualWorld):
+    """The backend's world: its pauses (retries, gathering of commits) take no time that a test would see."""
+
+    async def sleep(self, seconds: float) -> None:
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+
+def memory(clock: ManualClock) -> Ports:
+    return MemoryBackend(ManualWorld(clock)).ports
+
+
+def cairn(clock: ManualClock) -> Ports:
+    world = Unhurried(clock, name="bucket")
+    return CairnBackend(MemoryStore(world=world), world=world).ports
+
+
 class Bench:
     """The engine under test and what surrounds it."""
 
-    def __init__(self) -> None:
+    def __init__(self, backend: Callable[[ManualClock], Ports]) -> None:
         self.clock = ManualClock()
         self.world = ManualWorld(self.clock)
-        self.ports: Ports = MemoryBackend(self.world).ports
+        self.ports = backend(self.clock)
         self.engine = self.new_engine()
 
     def new_engine(self, *, ports: Ports | None = None, config: EngineConfig | None = None, name: str = "op") -> Engine:
@@ -144,6 +164,6 @@ class Bench:
         return not await self.ports.queue.queues() and control.position == START
 
 
-@pytest.fixture
-def bench() -> Bench:
-    return Bench()
+@pytest.fixture(params=[memory, cairn], ids=["memory", "cairn"])
+async def bench(request: pytest.FixtureRequest) -> Bench:
+    return Bench(request.param)

@@ -14,6 +14,7 @@ from flowli.runtime.client import Client, connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -73,3 +74,16 @@ def test_a_backend_that_cannot_be_opened_is_an_error_at_once() -> None:
 
     with pytest.raises(BackendRefused, match="no such bucket"):
         connect(opened)
+
+
+def test_a_bucket_in_a_folder_is_shared_by_clients(tmp_path: Path) -> None:
+    url = f"file:{tmp_path}/bucket?durability=os"
+    with connect(url) as first, connect(url) as second:
+        eid = first.start("greet", "Ada", version="1", key="k")
+        assert second.start("greet", "Ada", version="1", key="k") == eid
+        assert second.status(eid).status is ExecutionStatus.PENDING
+
+
+def test_a_url_that_cannot_be_opened_is_an_error_at_once() -> None:
+    with pytest.raises(BackendRefused, match="nosuch"):
+        connect("nosuch:bucket")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, TypeVar
@@ -51,27 +52,35 @@ def connect(
         ...     client.result(eid, timeout=10)
         'hello Ada'
     """
-    opener = (lambda: _open(backend)) if isinstance(backend, str) else backend
     where = site or Site.local("client")
-    return Client(lambda: Engine(opener(), where, registry=registry, config=config, world=world), world)
+
+    @contextlib.asynccontextmanager
+    async def engine() -> AsyncIterator[Engine]:
+        async with contextlib.AsyncExitStack() as closing:
+            ports = await _open(backend, world, closing) if isinstance(backend, str) else backend()
+            yield await closing.enter_async_context(Engine(ports, where, registry=registry, config=config, world=world))
+
+    return Client(engine, world)
 
 
-def _open(url: str) -> Ports:
+async def _open(url: str, world: World, closing: contextlib.AsyncExitStack) -> Ports:
     from flowli.adapters.cairndb import CairnBackend
 
-    return CairnBackend.open(url).ports
+    opened = await closing.enter_async_context(CairnBackend.open(url, world=world))
+    await opened.check()
+    return opened.ports
 
 
 class Client:
     """The verbs of an ``Engine``, run on an event loop in a thread of its own. Any thread may call it.
 
     Args:
-        make: makes the engine, in that thread.
+        engine: opens the engine, in that thread, and closes it there.
         world: starts the thread.
     """
 
-    def __init__(self, make: Callable[[], Engine], world: World) -> None:
-        self._make = make
+    def __init__(self, engine: Callable[[], contextlib.AbstractAsyncContextManager[Engine]], world: World) -> None:
+        self._open = engine
         self._ready: concurrent.futures.Future[tuple[Engine, asyncio.AbstractEventLoop]] = concurrent.futures.Future()
         self._closed: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._stop: asyncio.Event | None = None
@@ -81,15 +90,13 @@ class Client:
     async def _serve(self) -> None:
         self._stop = asyncio.Event()
         try:
-            engine = self._make()
+            async with self._open() as engine:
+                self._ready.set_result((engine, asyncio.get_running_loop()))
+                await self._stop.wait()
         except BaseException as error:
-            self._ready.set_exception(error)
-            return
-        self._ready.set_result((engine, asyncio.get_running_loop()))
-        try:
-            await self._stop.wait()
-            await engine.close()
-        finally:
+            end = self._closed if self._ready.done() else self._ready
+            end.set_exception(error)
+        else:
             self._closed.set_result(None)
 
     def _do(self, verb: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:

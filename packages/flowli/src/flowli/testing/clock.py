@@ -17,7 +17,8 @@ import heapq
 import itertools
 import random
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import TypeVar
+from concurrent.futures import Executor, Future
+from typing import ParamSpec, TypeVar
 from uuid import UUID
 
 from flowli.timestamp import Timestamp
@@ -25,6 +26,7 @@ from flowli.world import Background, ProcessIdentity
 
 __all__ = ["ManualClock", "ManualWorld"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 _START = Timestamp.parse("2026-01-01T00:00:00.000000Z")
@@ -157,11 +159,26 @@ class ManualWorld:
     def is_dead(self, other: ProcessIdentity) -> bool:
         return other in self.dead
 
+    def pool(self, name: str, threads: int) -> Executor:
+        return _InlineExecutor()
+
     def background(self, name: str, work: Callable[[], Awaitable[None]]) -> Background:
         async def run() -> None:
             await work()
 
         return _Task(asyncio.create_task(run(), name=name))
+
+
+class _InlineExecutor(Executor):
+    """Calls at once, in the caller's thread: there is only one thread, so that order is the same on every run."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        future: Future[T] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
 
 
 class _Task:
