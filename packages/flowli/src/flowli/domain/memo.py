@@ -39,7 +39,7 @@ from flowli.domain.errors import ErrorInfo
 from flowli.domain.execution import TRANSITIONS, Execution, ExecutionStatus
 from flowli.domain.frames import FrameKind, FrameStatus
 from flowli.domain.ids import Fid
-from flowli.domain.waits import On, OnChannel, OnOperator
+from flowli.domain.waits import On, OnChannel, OnOperator, OnTimer
 from flowli.timestamp import Timestamp
 
 __all__ = ["Anomaly", "AttemptView", "Frame", "JournalFold"]
@@ -71,6 +71,7 @@ class Frame:
         value: the memo; only meaningful when ``status`` is completed.
         error: the outcome of a failed frame, or the last error of one that is retried.
         waits_on: what it waits on while ``status`` is waiting.
+        due_at: when it goes on by itself, if it waits for an instant or has a deadline.
         outcome_seq: journal sequence number of its outcome.
     """
 
@@ -86,6 +87,7 @@ class Frame:
     value: Data = None
     error: ErrorInfo | None = None
     waits_on: On | None = None
+    due_at: Timestamp | None = None
     message_seq: int | None = None
     ended_at: Timestamp | None = None
     outcome_seq: int | None = None
@@ -107,6 +109,7 @@ class JournalFold:
         epoch: of the last lifecycle entry.
         released_epoch: the lease of this epoch is free: the last lifecycle entry is a suspension or an end.
         suspended: the last suspension, while nothing followed it.
+        waited_on: what the last suspension waited on; ``suspended_until`` the earliest instant among it, and its frame.
         frames: by fid, in the order of their start.
         applied: ids of requests that are journaled; never applied again.
         consumed: for each channel the sequence numbers of the messages consumed.
@@ -120,6 +123,8 @@ class JournalFold:
         self.status = ExecutionStatus.PENDING
         self.epoch = 0
         self.suspended: ExecutionSuspended | None = None
+        self.suspended_until: tuple[Timestamp, Fid] | None = None
+        self.waited_on: tuple[On, ...] = ()
         self.end: ExecutionCompleted | ExecutionFailed | ExecutionCancelled | None = None
         self.frames: dict[Fid, Frame] = {}
         self.patches: dict[str, bool] = {}
@@ -146,6 +151,10 @@ class JournalFold:
         """Why it waits on the operator, if it does."""
         waits = self.suspended.on if self.suspended else ()
         return next((on for on in waits if isinstance(on, OnOperator)), None)
+
+    def markers(self) -> dict[str, int]:
+        """The channels on which the last suspension left a wait marker, with its epoch."""
+        return dict.fromkeys((on.channel for on in self.waited_on if isinstance(on, OnChannel)), self.epoch)
 
     def live_frames(self) -> list[Frame]:
         """The frames without an outcome, in the order of their start."""
@@ -213,7 +222,9 @@ class JournalFold:
                 self._become(ExecutionStatus.RUNNING, seq)
             case ExecutionSuspended(_, epoch):
                 self._epoch(epoch, seq)
-                self.suspended = body
+                self.suspended, self.waited_on = body, body.on
+                due = [(frame.due_at, frame.fid) for frame in self.live_frames() if frame.due_at is not None]
+                self.suspended_until = min(due, default=None)
                 self._become(ExecutionStatus.SUSPENDED, seq)
             case _:
                 assert_never(body)
@@ -253,7 +264,7 @@ class JournalFold:
         elif frame.status.ended:
             self.anomalies.append(Anomaly(seq, f"attempt {body.attempt} of {body.fid} after its outcome"))
             return
-        frame.status, frame.waits_on = FrameStatus.RUNNING, None
+        frame.status, frame.waits_on, frame.due_at = FrameStatus.RUNNING, None, None
         frame.attempts.append(AttemptView(body.attempt, entry.at))
 
     def _outcome(self, frame: Frame, body: AnyFrameBody, entry: JournalEntry, seq: int) -> None:
@@ -270,6 +281,7 @@ class JournalFold:
                 frame.status, frame.why = FrameStatus.CANCELLED, body.why
             case FrameSuspended():
                 frame.status, frame.waits_on = FrameStatus.WAITING, body.on
+                frame.due_at = body.on.due_at if isinstance(body.on, OnTimer) else body.deadline
             case FrameFulfilled():
                 frame.waits_on = None
                 if isinstance(body.on, OnChannel) and body.message_seq is not None:

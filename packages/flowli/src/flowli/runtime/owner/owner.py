@@ -14,6 +14,7 @@ import asyncio
 import platform
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
@@ -21,9 +22,10 @@ import structlog
 
 from flowli import codec
 from flowli.domain.data import Data
-from flowli.domain.entries import ExecutionPaused, JournalBody, JournalEntry, Position
+from flowli.domain.entries import ExecutionPaused, ExecutionStarted, JournalBody, JournalEntry, Position
 from flowli.domain.errors import BackendError, LeaseLost
 from flowli.domain.execution import Execution
+from flowli.domain.memo import JournalFold
 from flowli.domain.provenance import Actor, ActorKind, Code, Provenance
 from flowli.domain.timers import Timer
 from flowli.domain.waits import OnChild, OnOperator
@@ -90,8 +92,9 @@ class Owner:
         self.execution = execution
         self.workflow = workflow
         self.floor = execution.created_at
-        self.marked: dict[str, int] = {}
-        self.timers: list[Timer] = []
+        fold = JournalFold(entries)
+        self.marked = fold.markers()
+        self.timers = _timers(execution, fold)
         self.sealed = False
         self._committed = committed
         self._code = Code(execution.workflow, workflow.version, code_ref=workflow.code_ref, python=_PYTHON)
@@ -121,7 +124,11 @@ class Owner:
         return Provenance(self._actor, site, at, self._code, attempt)
 
     def _entry(self, body: JournalBody, attempt: int, seq: int) -> JournalEntry:
-        return JournalEntry(body, self.by(attempt), seq)
+        by = self.by(attempt)
+        if isinstance(body, ExecutionStarted):
+            # what the code sees as the present before its first outcome, live and replayed
+            by = replace(by, at=self.execution.created_at)
+        return JournalEntry(body, by, seq)
 
     async def _start(self, session: Session) -> Any:
         context = Context(session, Effects(self.services, self.execution, self.by))
@@ -166,7 +173,8 @@ class Owner:
             await self.advance()
             if not warm:
                 for frame in list(self.session.frames.values()):
-                    self._admit(frame)
+                    if not frame.launched:
+                        self._admit(frame)
             self.listener.take_requests(guard.lease.requests)
             while True:
                 released = await self._round()
@@ -353,3 +361,11 @@ _PYTHON = ".".join(platform.python_version_tuple()[:2])
 
 def _later(at: Timestamp, seconds: float) -> Timestamp:
     return Timestamp(at.us + round(seconds * 1_000_000))
+
+
+def _timers(execution: Execution, fold: JournalFold) -> list[Timer]:
+    """The timer that the last suspension left."""
+    due = fold.suspended_until
+    if due is None:
+        return []
+    return [Timer(due[0], execution.eid, due[1], execution.queue, execution.priority)]

@@ -123,9 +123,10 @@ class Waits:
         return None if alarm is None else alarm[0]
 
     def next_due_frame(self) -> LiveFrame | None:
-        """The frame of that instant."""
-        alarm = self._alarm()
-        return None if alarm is None else alarm[2]
+        """The frame of that instant; of several the one that sorts first, so that every owner names the same."""
+        due = self.next_due()
+        same = [frame for at, _, frame in self._alarms if at == due and not frame.ended and due_at(frame) == due]
+        return min(same, key=lambda frame: frame.fid, default=None)
 
     def pop_due(self, now: Timestamp) -> LiveFrame | None:
         """The next frame whose instant has come."""

@@ -1,0 +1,209 @@
+"""What must hold whatever happened. Safety is S1 to S10, liveness L1 to L3; each problem names its invariant.
+
+The judge reads the bucket itself, with the readers of the adapters but without the engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from flowli.adapters.cairndb import CairnBackend
+from flowli.domain.entries import (
+    ExecutionCompleted,
+    ExecutionFailed,
+    FrameCompleted,
+    FrameFulfilled,
+    JournalEntry,
+)
+from flowli.domain.ids import Eid
+from flowli.domain.memo import JournalFold
+from flowli.domain.ports import Ports
+from flowli.domain.waits import OnChannel
+from flowli.runtime.control_fold import ControlFold
+from flowli.stores.memory import MemoryStore
+from flowli.testing.sim.loop import VirtualLoop
+
+if TYPE_CHECKING:
+    from flowli.testing.sim.cluster import Cluster
+
+__all__ = ["ended", "journal_of", "judge", "standing"]
+
+T = TypeVar("T")
+
+_PATIENCE_OPERATIONS_PER_S = 60.0
+
+
+def judge(cluster: Cluster) -> list[str]:
+    """Everything that is wrong after a run."""
+    problems: list[str] = []
+    problems += [f"S1: the client was told {failure}" for failure in cluster.memory.get("failures", ())]
+    for eid in _executions(cluster):
+        problems += _judge_journal(cluster, eid)
+    for eid in cluster.expected:
+        problems += _judge_result(cluster, eid)
+    problems += _judge_control(cluster)
+    problems += _judge_leftovers(cluster)
+    problems += _judge_requests(cluster)
+    for problem in cluster.loop.problems:
+        problems.append(f"E: nobody handled {problem.get('exception') or problem.get('message')!r}")
+    return problems + cluster.workload.check(cluster)
+
+
+def ended(cluster: Cluster, eid: Eid) -> bool:
+    """Whether a terminal entry of ``eid`` is in the bucket."""
+    return JournalFold(journal_of(cluster, eid)).end is not None
+
+
+def standing(cluster: Cluster, eid: Eid) -> str:
+    """Where an execution stands, for messages."""
+    fold = JournalFold(journal_of(cluster, eid))
+    return f"{fold.status} at entry {fold.seq}, waits on {fold.suspended.on if fold.suspended else 'nothing'}"
+
+
+def journal_of(cluster: Cluster, eid: Eid) -> tuple[JournalEntry, ...]:
+    """The journal of an execution as it stands in the bucket; its archive's if it was retired."""
+    count = sum(1 for key in cluster.bucket.keys(f"logs/wf.exec.{eid}/"))
+    known = cluster.memory.get(f"journal:{eid}")
+    if known is not None and known[0] == count and count:
+        return known[1]  # type: ignore[no-any-return]
+
+    async def read(ports: Ports) -> tuple[JournalEntry, ...]:
+        found = (await ports.journal.read(eid)).entries
+        if not found and (archived := await ports.archive.get(eid)) is not None:
+            return archived.entries
+        return found
+
+    entries = _read(cluster, read)
+    cluster.memory[f"journal:{eid}"] = (count, entries)
+    return entries
+
+
+def _read(cluster: Cluster, work: Callable[[Ports], Awaitable[T]]) -> T:
+    """Read a copy of the bucket on a loop of its own, outside virtual time."""
+    store = MemoryStore()
+    loop = VirtualLoop()
+
+    async def main() -> T:
+        for key, (data, _, _) in cluster.bucket.objects.items():
+            await store.put(key, data)
+        return await work(CairnBackend(store).ports)
+
+    outer = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    try:
+        return loop.run_until_complete(main())
+    finally:
+        loop.close()
+        asyncio._set_running_loop(outer)
+
+
+def _executions(cluster: Cluster) -> list[Eid]:
+    names = {key.split("/")[1] for key in cluster.bucket.keys("logs/wf.exec.")}
+    return [Eid(name.removeprefix("wf.exec.")) for name in sorted(names)]
+
+
+def _judge_journal(cluster: Cluster, eid: Eid) -> list[str]:
+    entries = journal_of(cluster, eid)
+    fold = JournalFold(entries)
+    problems = [f"S2/S3: journal of {eid}: entry {anomaly.seq}: {anomaly.problem}" for anomaly in fold.anomalies]
+    epoch = 0
+    for entry in entries:
+        if entry.by.site.epoch < epoch:
+            problems.append(f"S2: journal of {eid}: epoch {entry.by.site.epoch} after {epoch} at entry {entry.seq}")
+        epoch = max(epoch, entry.by.site.epoch)
+    owners: dict[int, set[str]] = {}
+    for entry in entries:
+        owners.setdefault(entry.by.site.epoch, set()).add(f"{entry.by.site.worker_id}/{entry.by.site.instance}")
+    for epoch, sites in owners.items():
+        if len(sites) > 1 and epoch > 0 and len({site for site in sites if site.startswith("worker")}) > 1:
+            problems.append(f"S10: journal of {eid}: epoch {epoch} has entries of {sorted(sites)}")
+    if isinstance(fold.end, ExecutionFailed) and fold.end.error.type.startswith("flowli."):
+        if not fold.end.error.type.endswith(("StepFailed", "ChildFailed")):
+            problems.append(f"S8: execution {eid} failed with {fold.end.error}")
+    taken = Counter(
+        (entry.body.on.channel, entry.body.message_seq)
+        for entry in entries
+        if isinstance(entry.body, FrameFulfilled) and isinstance(entry.body.on, OnChannel)
+    )
+    problems += [f"S6: {eid} received message {key} {n} times" for key, n in taken.items() if n > 1]
+    return problems + _judge_effects(cluster, eid, entries)
+
+
+def _judge_effects(cluster: Cluster, eid: Eid, entries: tuple[JournalEntry, ...]) -> list[str]:
+    """No step starts once its outcome is durable; attempts of one number only repeat with a change of owner."""
+    problems: list[str] = []
+    durable = _durable_instants(cluster, eid)
+    for entry in entries:
+        if isinstance(entry.body, FrameCompleted):
+            at_s = durable.get(entry.seq)
+            late = [e for e in cluster.ledger.of(eid, entry.body.fid) if at_s is not None and e.at_s > at_s + 1e-6]
+            if late:
+                problems.append(f"S7: step {entry.body.fid} of {eid} ran again at {late[0].at_s:.3f}s on {late[0].node}")
+    return problems
+
+
+def _durable_instants(cluster: Cluster, eid: Eid) -> dict[int, float]:
+    """When each entry became durable, by the operations that created the commits."""
+    from flowli.cairn.commit import decode_commit
+
+    prefix = f"logs/wf.exec.{eid}/log/"
+    instants: dict[int, float] = {}
+    for operation in cluster.bucket.operations:
+        if operation.verb == "create" and operation.key.startswith(prefix) and operation.applied_s is not None:
+            found = cluster.bucket.objects.get(operation.key)
+            if found is not None and found[0] == operation.data:
+                commit = decode_commit(operation.key, int(operation.key[-20:-8]), operation.data)
+                for n in range(len(commit.records)):
+                    instants.setdefault(commit.first + n, operation.applied_s)
+    return instants
+
+
+def _judge_result(cluster: Cluster, eid: Eid) -> list[str]:
+    expected = cluster.expected[eid]
+    fold = JournalFold(journal_of(cluster, eid))
+    if fold.end is None:
+        if not fold.seq and not expected.waiting:
+            return [f"S1: execution {eid} was acknowledged and has no journal"]
+        return []
+    if fold.status.value not in expected.statuses:
+        return [f"S3: execution {eid} is {fold.status}, not {' or '.join(expected.statuses)}: {fold.end}"]
+    if isinstance(fold.end, ExecutionCompleted) and expected.values and fold.end.value not in expected.values:
+        return [f"S4: execution {eid} returned {fold.end.value!r}, not {expected.values!r}"]
+    return []
+
+
+def _judge_control(cluster: Cluster) -> list[str]:
+    """The control log says of every execution what its journal says."""
+
+    async def read(ports: Ports) -> dict[Eid, str]:
+        fold = ControlFold()
+        await fold.catch_up(ports.control)
+        return {eid: str(known.status) for eid, known in fold.executions.items()}
+
+    known = _read(cluster, read)
+    problems = []
+    for eid in _executions(cluster):
+        fold = JournalFold(journal_of(cluster, eid))
+        if fold.end is not None and eid in known and known[eid] != str(fold.status):
+            problems.append(f"S3: the control log says that {eid} is {known[eid]}, its journal {fold.status}")
+    return problems
+
+
+def _judge_leftovers(cluster: Cluster) -> list[str]:
+    """Of executions that have ended no task, marker or timer is left."""
+    problems = []
+    for prefix in ("wf/queues/", "wf/waits/", "wf/timers/"):
+        for key in cluster.bucket.keys(prefix):
+            eid = next((eid for eid in cluster.expected if str(eid) in key), None)
+            if eid is not None and ended(cluster, eid) and cluster.bucket.objects[key][0]:
+                problems.append(f"L2: {key} is left of an execution that has ended")
+    return problems
+
+
+def _judge_requests(cluster: Cluster) -> list[str]:
+    made, seconds = len(cluster.bucket.operations), cluster.loop.time() - 1000.0
+    rate = made / max(seconds, 30.0)
+    return [f"L3: {made} requests in {seconds:.0f} virtual seconds"] if rate > _PATIENCE_OPERATIONS_PER_S else []

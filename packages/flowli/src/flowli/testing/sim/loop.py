@@ -1,0 +1,138 @@
+"""``VirtualLoop``: an asyncio event loop on virtual time, on which whole processes can be frozen and killed.
+
+Time passes only when nothing is ready; then it jumps to the next timer. Nothing ready and no timer is a deadlock, hence a
+finding. Every callback belongs to the node in whose context it was made: the callbacks of a frozen node wait for its thaw,
+those of a dead one are never run, not even its ``finally`` blocks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+__all__ = ["CURRENT", "Deadlock", "Process", "VirtualLoop"]
+
+
+class Process(Protocol):
+    """What the loop asks of a node."""
+
+    dead: bool
+    frozen: bool
+    parked: list[asyncio.Handle]
+
+
+CURRENT: contextvars.ContextVar[Process | None] = contextvars.ContextVar("flowli_sim_process", default=None)
+"""The node to which the running callback belongs."""
+
+
+class Deadlock(Exception):
+    """Nothing is ready and no timer is pending, but the main task has not ended."""
+
+
+class _NoSelector:
+    """Stands where a real loop waits for sockets: waiting makes virtual time pass."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self._loop = loop
+
+    def select(self, timeout: float | None) -> list[Any]:
+        if timeout is None:
+            raise Deadlock("nothing is ready and no timer is pending")
+        if timeout > 0:
+            self._loop.pass_time(timeout)
+        return []
+
+
+class _Ready(deque[asyncio.Handle]):
+    """The ready queue; callbacks of frozen nodes are parked, those of dead ones dropped."""
+
+    def append(self, handle: asyncio.Handle) -> None:
+        process = _process(handle)
+        if process is None or not (process.dead or process.frozen):
+            super().append(handle)
+        elif not process.dead:
+            process.parked.append(handle)
+
+    def popleft(self) -> asyncio.Handle:
+        handle = super().popleft()
+        process = _process(handle)
+        if process is None or not (process.dead or process.frozen):
+            return handle
+        if not process.dead:
+            process.parked.append(handle)
+        return _CANCELLED
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
+    """See the module's docstring.
+
+    Args:
+        start_s: the virtual time at the beginning.
+    """
+
+    def __init__(self, start_s: float = 0.0) -> None:
+        super().__init__()
+        self._now_s = start_s
+        self._dropped = False
+        self._selector = _NoSelector(self)
+        self._ready = _Ready()
+        self._clock_resolution = 1e-9
+        self.problems: list[dict[str, Any]] = []
+        self.dead_processes: set[str] = set()
+        self.set_exception_handler(lambda _, context: self.problems.append(context))
+
+    def time(self) -> float:
+        """Virtual seconds."""
+        return self._now_s
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass, at least to the next timer."""
+        self._now_s += seconds
+
+    def thaw(self, process: Process) -> None:
+        """Let a frozen node go on: what it missed runs now, in order."""
+        process.frozen = False
+        parked, process.parked = process.parked, []
+        for handle in parked:
+            self._ready.append(handle)
+
+    def drop(self) -> None:
+        """Forget everything that still runs, without letting any of it go on."""
+        self._dropped = True
+        for task in asyncio.all_tasks(self):
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            coroutine = task.get_coro()
+            if coroutine is not None:
+                with contextlib.suppress(BaseException):
+                    coroutine.close()
+        self._ready.clear()
+        self._scheduled.clear()
+
+    def call_soon(self, callback: Any, *args: Any, context: contextvars.Context | None = None) -> asyncio.Handle:
+        """As usual; nothing once the loop was dropped."""
+        return _CANCELLED if self._dropped else super().call_soon(callback, *args, context=context)
+
+    def run_as(self, process: Process | None, call: Callable[[], Any]) -> Any:
+        """Call something as ``process``: callbacks and tasks that it makes belong to it."""
+        context = contextvars.Context()
+        context.run(CURRENT.set, process)
+        return context.run(call)
+
+    def _process_events(self, event_list: list[Any]) -> None:
+        """There are none."""
+
+    def _write_to_self(self) -> None:
+        """Nobody sleeps."""
+
+
+def _process(handle: asyncio.Handle) -> Process | None:
+    context: contextvars.Context = handle._context  # type: ignore[attr-defined]
+    return context.get(CURRENT)
+
+
+_CANCELLED = asyncio.Handle(lambda: None, (), VirtualLoop())
+_CANCELLED.cancel()

@@ -1,0 +1,164 @@
+"""The ways of striking: every fault at every operation one at a time, freezes, storms, and the same seed twice.
+
+Each run is named by one line, ``workload:mode:seed:fault@operation``, which ``replay`` runs again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flowli.testing.sim import faults
+from flowli.testing.sim.bucket import Operation
+from flowli.testing.sim.cluster import Cluster, Outcome, Plan
+from flowli.testing.sim.faults import Fault
+from flowli.testing.sim.workload import Workload
+from flowli.testing.sim.workloads import WORKLOADS
+
+__all__ = ["FREEZES", "SINGLE", "Case", "freezes", "run_case", "storms", "sweep"]
+
+SINGLE: dict[str, Fault] = {
+    "refuse": faults.Refuse(),
+    "throttle": faults.Throttle(),
+    "vanish": faults.Vanish(),
+    "echo": faults.Echo(),
+    "late-short": faults.Late(0.5),
+    "late": faults.Late(8.0),
+    "slow": faults.Slow(3.0),
+    "slow-long": faults.Slow(15.0),
+    "resent": faults.Resent(2.0),
+    "die-before": faults.DieBefore(),
+    "die-after": faults.DieAfter(),
+    "stale-list": faults.StaleList(2.0),
+    "torn-list": faults.TornList(),
+}
+"""Faults of the sweep, by the name they have in the line that repeats a run."""
+
+FREEZES: dict[str, Fault] = {
+    "freeze-short": faults.Freeze(2.0),
+    "freeze-between": faults.Freeze(8.0),
+    "freeze-long": faults.Freeze(25.0),
+    "suspend-between": faults.Freeze(8.0, suspend=True),
+}
+
+_ALL = {**SINGLE, **FREEZES}
+
+ORDERS: dict[str, dict[str, float]] = {
+    "ttl": {"exec_ttl_s": 6.0, "task_ttl_s": 6.0},
+    "exec-first": {"exec_ttl_s": 5.0, "task_ttl_s": 11.0},
+    "task-first": {"exec_ttl_s": 11.0, "task_ttl_s": 5.0},
+}
+"""Both orders of the TTLs, and none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One run.
+
+    Attributes:
+        workload: its name.
+        seed: of the latencies and the chance of every node.
+        strikes: operation number and name of the fault.
+        order: which TTL is shorter.
+        one_host: whether dead processes are seen at once.
+        storm: seed of a storm; 0 for none.
+    """
+
+    workload: str
+    seed: int = 1
+    strikes: tuple[tuple[int, str], ...] = ()
+    order: str = "ttl"
+    one_host: bool = False
+    storm: int = 0
+
+    def __str__(self) -> str:
+        strikes = ",".join(f"{fault}@{operation}" for operation, fault in self.strikes)
+        host = "one-host" if self.one_host else "hosts"
+        return f"{self.workload}:{self.seed}:{self.order}:{host}:{self.storm}:{strikes}"
+
+    @classmethod
+    def parse(cls, line: str) -> Case:
+        """Read the line of a run.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            workload, seed, order, host, storm, strikes = line.strip().split(":")
+            found = tuple(
+                (int(number), fault) for fault, _, number in (one.partition("@") for one in strikes.split(",") if one)
+            )
+            if workload not in WORKLOADS or order not in ORDERS or any(fault not in _ALL for _, fault in found):
+                raise ValueError(line)
+        except ValueError:
+            raise ValueError(f"{line!r} names no run; it has the form steps:1:ttl:hosts:0:vanish@17") from None
+        return cls(workload, int(seed), found, order, host == "one-host", int(storm))
+
+
+def run_case(case: Case, workloads: dict[str, Workload] | None = None) -> tuple[Outcome, Cluster]:
+    """Run one case."""
+    workload = (workloads or WORKLOADS)[case.workload]
+    strikes = dict(case.strikes)
+    storm = random.Random(f"storm/{case.storm}") if case.storm else None
+
+    def choose(operation: Operation) -> Fault | None:
+        if operation.number in strikes:
+            return _ALL[strikes[operation.number]]
+        return _storm_fault(storm, operation) if storm is not None else None
+
+    skews = {} if storm is None else {name: storm.uniform(-600, 600) for name in ("worker-1", "worker-2", "sweeper-1")}
+    settings: dict[str, Any] = dict(ORDERS[case.order])
+    cluster = Cluster(workload, Plan(choose, one_host=case.one_host, settings=settings, skews_s=skews), case.seed)
+    return cluster.run(), cluster
+
+
+def _storm_fault(storm: random.Random, operation: Operation) -> Fault | None:
+    if storm.random() >= 0.04:
+        return None
+    return _ALL[storm.choice(sorted(_ALL))]
+
+
+def operations_of(workload: str, seed: int = 1) -> int:
+    """How many operations a run without faults makes until everything has ended."""
+    case = Case(workload, seed)
+    outcome, cluster = run_case(case)
+    if outcome.problems:
+        raise AssertionError(f"{case} fails without any fault: {outcome.problems}")
+    calm = next((at_s for at_s, who, _ in cluster.notes if who == "calm"), None)
+    return sum(1 for operation in cluster.bucket.operations if calm is None or operation.at_s <= calm)
+
+
+def sweep(workloads: Sequence[str], seed: int = 1, *, share: float = 1.0) -> Iterator[Case]:
+    """Every fault at every operation, one at a time; a ``share`` of them drawn by ``seed``, every pair at least once."""
+    yield from _one_by_one(workloads, tuple(SINGLE), seed, share)
+
+
+def freezes(workloads: Sequence[str], seed: int = 1, *, share: float = 1.0) -> Iterator[Case]:
+    """A process stands still after sending each operation, for less than, between and beyond the TTLs, in each order."""
+    for order in ORDERS:
+        yield from _one_by_one(workloads, tuple(FREEZES), seed, share, order)
+
+
+def _one_by_one(
+    workloads: Sequence[str], names: Sequence[str], seed: int, share: float, order: str = "ttl"
+) -> Iterator[Case]:
+    for workload in workloads:
+        count = operations_of(workload, seed)
+        rng = random.Random(f"{seed}/{workload}/{order}")
+        for fault in names:
+            numbers = list(range(1, count + 1))
+            if share < 1.0:
+                numbers = sorted(rng.sample(numbers, max(1, round(count * share))))
+            for number in numbers:
+                yield Case(workload, seed, ((number, fault),), order, one_host=rng.random() < 0.5)
+
+
+def storms(workloads: Sequence[str], seeds: range) -> Iterator[Case]:
+    """Mixtures of faults by chance, with wrong clocks."""
+    for seed in seeds:
+        rng = random.Random(f"{seed}/storm")
+        yield Case(
+            rng.choice(list(workloads)), seed, (), rng.choice(list(ORDERS)), rng.random() < 0.5, storm=seed
+        )
