@@ -16,6 +16,7 @@ from flowli.testing.suites.executions import ExecutionStoreSuite
 from flowli.testing.suites.journal import JournalSuite
 from flowli.testing.suites.ownership import OwnershipSuite
 from flowli.testing.suites.port_suite import Elapse
+from flowli.testing.suites.queue import QueueSuite
 from flowli.testing.suites.timers import TimersSuite
 
 
@@ -64,4 +65,8 @@ class TestDispatch(_Ports, DispatchSuite):
 
 
 class TestOwnership(_Ports, OwnershipSuite):
+    pass
+
+
+class TestQueue(_Ports, QueueSuite):
     pass

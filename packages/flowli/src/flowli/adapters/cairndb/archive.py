@@ -10,7 +10,6 @@ from flowli.adapters.cairndb.records import to_log
 from flowli.cairn.errors import FormatTooNew
 from flowli.cairn.log import Position as LogPosition
 from flowli.cairn.objects import Changed, Created, Documents, Exists
-from flowli.cairn.settle import persist
 from flowli.cairn.values import JSON, from_msgpack, to_msgpack
 from flowli.codec import dump, load
 from flowli.domain.ids import Eid
@@ -51,7 +50,7 @@ class CairnArchive(CairnPort):
 
     @port_method
     async def delete(self, eid: Eid) -> None:
-        await persist(self._world, lambda: self._store.delete_many([keys.archive(eid)]))
+        await self._documents.delete_many([keys.archive(eid)])
 
 
 class ArchiveBoundary:

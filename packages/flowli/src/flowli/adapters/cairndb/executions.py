@@ -5,7 +5,6 @@ from __future__ import annotations
 from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.opened import CairnPort, port_method
 from flowli.cairn.objects import Created, Swapped
-from flowli.cairn.settle import persist
 from flowli.cairn.values import JSON
 from flowli.codec import dump, load
 from flowli.domain.execution import Execution
@@ -37,7 +36,7 @@ class CairnExecutionStore(CairnPort):
 
     @port_method
     async def delete(self, eid: Eid) -> None:
-        await persist(self._world, lambda: self._store.delete_many([keys.meta(eid)]))
+        await self._documents.delete_many([keys.meta(eid)])
 
 
 def _body(execution: Execution) -> dict[str, JSON]:

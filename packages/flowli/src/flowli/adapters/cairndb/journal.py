@@ -29,7 +29,9 @@ class CairnJournal(CairnPort):
         self, eid: Eid, entries: Sequence[JournalEntry], *, after: Position, epoch: int, writer: str
     ) -> Appended | Overtaken:
         log = self._log(eid)
-        outcome = await log.append(to_records(entries), after=to_log(after), writer=writer, epoch=epoch)
+        # the first commit of an owner that has just begun: what it read under its lease cannot be deleted yet
+        verify = False if after == START and self._opened.acquired_lately(eid, epoch) else None
+        outcome = await log.append(to_records(entries), after=to_log(after), writer=writer, epoch=epoch, verify=verify)
         if isinstance(outcome, LogAppended):
             if outcome.position.commit % SEGMENT == 0:
                 self._opened.aside(log.segments.write(outcome.position.commit // SEGMENT))

@@ -12,7 +12,7 @@ key or log                                                              content
 ``wf/claims/{key}``                                                     any other exactly-one decision
 ``wf/queues/{queue}/ready/{PP}/{instant}/{task_id}``                    a task; its lease is CAS on this same key
 ``wf/queues/{queue}/delayed/{not_before}/{PP}/{task_id}``               a task that is not yet due
-``wf/queues/{queue}/dead/{instant}/{PP}/{task_id}``                     a task that was set aside
+``wf/queues/{queue}/dead/{died_at}/{PP}/{task_id}``                     a task that was set aside
 ``wf/queues/{queue}/limits/{name}``                                     settings, slots, rate
 ``wf/waits/{channel}/{eid}``                                            a wait marker
 ``wf/timers/{timer_id}``                                                a timer, in the order of due times
@@ -70,6 +70,7 @@ __all__ = [
     "ready",
     "ready_prefix",
     "safe_part",
+    "same_task",
     "settings",
     "slots",
     "timer",
@@ -171,9 +172,14 @@ def delayed(task: Task) -> str:
     return f"{delayed_prefix(task.queue)}{task.not_before}/{_priority(task)}/{_task_part(task)}"
 
 
-def dead(task: Task) -> str:
-    """Key of a task that was set aside; the same however often it dies."""
-    return f"{dead_prefix(task.queue)}{task.cause_at}/{_priority(task)}/{_task_part(task)}"
+def dead(task: Task, died_at: Timestamp) -> str:
+    """Key of a task that was set aside."""
+    return f"{dead_prefix(task.queue)}{died_at}/{_priority(task)}/{_task_part(task)}"
+
+
+def same_task(key: str, task: Task) -> bool:
+    """Whether a key that ``delayed`` or ``dead`` made is that of ``task``."""
+    return key.endswith(f"/{_priority(task)}/{_task_part(task)}")
 
 
 def delayed_instant(queue: str, key: str) -> Timestamp:

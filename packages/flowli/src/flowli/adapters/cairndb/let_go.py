@@ -14,6 +14,7 @@ from datetime import timedelta
 
 from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.queue_state import QueueState
+from flowli.adapters.cairndb.scan import list_keys
 from flowli.adapters.cairndb.task_doc import (
     dead_body,
     dead_of,
@@ -97,7 +98,7 @@ async def withdraw(state: QueueState, task: Task) -> bool:
 async def bury(state: QueueState, lease: TaskLease, cause: str, at: Timestamp) -> None:
     """Set a task aside.
 
-    1. Put it among the dead. *Crash after it*: it is taken again, and buried again under the same key.
+    1. Put it among the dead. *Crash after it*: it is taken again, and found among the dead when it is buried again.
     2. Remove its delayed twin, so that it is not promoted anew, and its ready key.
 
     One that is held no more is left alone.
@@ -105,12 +106,11 @@ async def bury(state: QueueState, lease: TaskLease, cause: str, at: Timestamp) -
     found = await state.holding(lease, fresh=True)
     if found is None:
         return
-    body = dead_body(lease.task, cause, found.deaths, at)
-    outcome = await state.documents.create(keys.dead(lease.task), body)
-    earlier: Doc | None = None if isinstance(outcome, Created) else outcome.doc
-    while earlier is not None:
-        swapped = await state.documents.swap(earlier, {**earlier.body, **body})
-        earlier = None if isinstance(swapped, Swapped) else swapped.doc
+    task = lease.task
+    names = await list_keys(state.documents, keys.dead_prefix(task.queue))
+    buried = next((key for key in names if keys.same_task(key, task)), None)
+    if buried is None:
+        await state.documents.create(keys.dead(task, at), dead_body(task, cause, found.deaths, at))
     await ack(state, [lease])
 
 
@@ -121,7 +121,7 @@ async def revive(state: QueueState, dead: DeadTask) -> bool:
        is put without one, since a ready task with a delay and without a delayed twin counts as done.
     2. Remove it from the dead. *Crash before it*: reviving it again does no harm.
     """
-    doc = await state.documents.read(keys.dead(dead.task))
+    doc = await state.documents.read(keys.dead(dead.task, dead.died_at))
     if doc is None:
         return False
     task = replace(dead_of(doc).task, not_before=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -12,8 +13,11 @@ from flowli.cairn.database import Cairn
 from flowli.cairn.errors import CairnError
 from flowli.cairn.layout import LAYOUT_KEY
 from flowli.cairn.probe import probe
+from flowli.domain.ids import Eid
 
 __all__ = ["CairnPort", "Opened", "port_method"]
+
+_ACQUIRED = 4096
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,6 +40,7 @@ class Opened:
         self.cairn = cairn
         self.checked = checked
         self.writer = f"{process.host}-{process.pid}"
+        self._acquired: OrderedDict[Eid, tuple[int, float]] = OrderedDict()
         self._checking = asyncio.Lock()
         self._folding: set[asyncio.Task[None]] = set()
 
@@ -52,6 +57,19 @@ class Opened:
                     await probe(self.cairn.store, self.cairn.world)
                 await self.cairn.ensure_layout()
                 self.checked = True
+
+    def note_acquired(self, eid: Eid, epoch: int) -> None:
+        """An ownership lease was acquired by this process just now."""
+        self._acquired[eid] = (epoch, self.cairn.world.boottime_s())
+        self._acquired.move_to_end(eid)
+        if len(self._acquired) > _ACQUIRED:
+            self._acquired.popitem(last=False)
+
+    def acquired_lately(self, eid: Eid, epoch: int) -> bool:
+        """Whether this process acquired that epoch so lately that no journal that stood then can be deleted since."""
+        known = self._acquired.get(eid)
+        late_s = self.cairn.retire_grace_s / 2
+        return known is not None and known[0] == epoch and self.cairn.world.boottime_s() - known[1] < late_s
 
     def aside(self, work: Coroutine[Any, Any, object]) -> None:
         """Do ``work`` off the critical path. It only fills a cache: whether it succeeds changes no result."""

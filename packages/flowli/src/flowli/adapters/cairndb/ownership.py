@@ -62,6 +62,7 @@ class CairnOwnership(CairnPort):
             expect_absent=expect_absent or current is None,
         )
         if isinstance(outcome, LeaseDoc):
+            self._opened.note_acquired(eid, outcome.epoch)
             return Acquired(_lease(eid, outcome))
         if outcome.doc is None:
             raise LeaseLost(f"the lease of {eid} was removed while it was being taken; read the archive")

@@ -98,7 +98,7 @@ class CairnQueue(CairnPort):
     @port_method
     async def dead(self, queue: str, *, limit: int = 100) -> Sequence[DeadTask]:
         found = await list_keys(self._documents, keys.dead_prefix(queue), limit)
-        return sorted(map(dead_of, await read_all(self._documents, found)), key=lambda dead: dead.died_at)
+        return [dead_of(doc) for doc in await read_all(self._documents, found)]
 
     @port_method
     async def revive(self, dead: DeadTask) -> bool:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from flowli.cairn.objects import Doc, Documents
-from flowli.cairn.settle import persist
 from flowli.cairn.store import Listed, Page
 
 __all__ = ["delete_prefix", "list_keys", "list_page", "pages", "read_all"]
@@ -18,8 +17,7 @@ async def list_page(
     documents: Documents, prefix: str, *, after: str | None = None, limit: int | None = None, versions: bool = False
 ) -> Page:
     """One page of a listing. One request."""
-    store = documents.store
-    return await persist(documents.world, lambda: store.list(prefix, after=after, limit=limit, versions=versions))
+    return await documents.list(prefix, after=after, limit=limit, versions=versions)
 
 
 async def pages(documents: Documents, prefix: str) -> AsyncIterator[tuple[Listed, ...]]:
@@ -57,9 +55,5 @@ async def read_all(documents: Documents, keys: Sequence[str]) -> list[Doc]:
 
 async def delete_prefix(documents: Documents, prefix: str) -> None:
     """Delete everything under a prefix, without conditions. For retention."""
-    store = documents.store
     async for items in pages(documents, prefix):
-        keys = [item.key for item in items]
-        for at in range(0, len(keys), store.capabilities.delete_many_size):
-            part = keys[at : at + store.capabilities.delete_many_size]
-            await persist(documents.world, lambda part=part: store.delete_many(part))  # type: ignore[misc]
+        await documents.delete_many(item.key for item in items)

@@ -1,8 +1,8 @@
 """Taking tasks from a queue.
 
 1. Keep to the settings: nothing from a paused queue.
-2. List one page after this process's own place in the queue; back at the start every half ttl, and at once when a page
-   gives nothing.
+2. List one page after this process's own place in the queue. The place goes back to the start every half ttl. A page
+   that gives nothing is followed by the next, and the last one by the first, so that "nothing" is true.
 3. Choose: tasks never seen before, those that were given back and are due, those that nobody has renewed for their ttl
    or whose holder is certainly dead; last those that changed since they were seen. What others hold costs no request.
 4. Read each chosen task. Its own state decides whether it is free. A task with a ``not_before`` whose delayed twin is
@@ -37,7 +37,7 @@ from flowli.domain.tasks import QueueSettings, TaskLease
 __all__ = ["Take"]
 
 _LEAST_PAGE, _LARGEST_PAGE = 32, 1000
-_SPARE_LOOKS = 8
+_MOST_LOOKS = 32
 _DEATHS = (Free.EXPIRED, Free.DEAD)
 
 
@@ -65,48 +65,52 @@ class Take:
     async def run(self) -> list[TaskLease]:
         """Take what can be taken, in the order of the queue."""
         self._cursor.begin(self._state.world.monotonic_s(), self._ttl_s)
-        began = self._cursor.after
-        await self._page()
-        if not self._taken and began is not None:
-            self._cursor.after = None
-            await self._page()
+        from_start = self._cursor.after is None
+        size = min(max(_LEAST_PAGE, 4 * self._limit), _LARGEST_PAGE)
+        while await self._page(size) and not self._taken:
+            if self._cursor.after is None:
+                if from_start:
+                    break
+                from_start = True
+            size = _LARGEST_PAGE  # nothing in it so far: get over it in few requests
         if self._errors and not self._taken:
             raise self._errors[0]
         return [task_lease(self._taken[key]) for key in sorted(self._taken)]
 
-    async def _page(self) -> None:
-        size = min(max(_LEAST_PAGE, 4 * self._limit), _LARGEST_PAGE)
+    async def _page(self, size: int) -> bool:
+        """Take from one page and move on; False if a limit allows no more, or a request failed."""
+        cursor = self._cursor
+        began = cursor.after
         page = await list_page(
-            self._state.documents,
-            keys.ready_prefix(self._queue),
-            after=self._cursor.after,
-            limit=size,
-            versions=True,
+            self._state.documents, keys.ready_prefix(self._queue), after=cursor.after, limit=size, versions=True
         )
         versions = {item.key: item.version for item in page.items}
         worth = [key for key in self._state.known.worth_a_look(page.items) if key not in self._state.trying]
-        order = self._cursor.spread(worth, self._holder)
-        at, looks, refused = 0, self._limit + _SPARE_LOOKS, False
-        while at < len(order) and len(self._taken) < self._limit and at < looks and not refused:
-            batch = order[at : min(at + self._limit - len(self._taken), looks)]
+        order = cursor.spread(worth, self._holder)
+        cursor.after = page.items[-1].key if page.more and page.items else None
+        at, size = 0, self._limit
+        while at < len(order) and len(self._taken) < self._limit:
+            before = len(self._taken)
+            batch = order[at : at + size]
             at += len(batch)
-            refused = not await self._try(batch, versions)
-        if refused:
-            self._cursor.after = None  # the limit, not the page, ended it
-        elif len(self._taken) == self._limit:
-            self._cursor.after = max(self._taken)
-        elif at < len(order):
-            self._cursor.after = max(order[:at])
-        else:
-            self._cursor.after = page.items[-1].key if page.more and page.items else None
+            if not await self._try(batch, versions):
+                cursor.after = None
+                return False
+            # a stretch that others hold is walked through with longer and longer steps
+            size = size if len(self._taken) > before else min(2 * size, _MOST_LOOKS)
+        if len(self._taken) == self._limit:
+            # out of order the tasks before those taken are still to be had: stay on this page
+            cursor.after = max(self._taken) if order == worth else began
+        return True
 
     async def _try(self, batch: Sequence[str], versions: dict[str, str | None]) -> bool:
-        """Take what is free among ``batch``; False if a limit allows no more."""
+        """Take what is free among ``batch``; False if a limit allows no more, or a request failed."""
         state, queue = self._state, self._queue
         state.trying.update(batch)
         try:
             looked = await self._all([self._look(key, versions[key]) for key in batch])
-            free = {lease.key: lease for lease in looked if lease is not None}
+            found = [lease for lease in looked if lease is not None][: self._limit - len(self._taken)]
+            free = {lease.key: lease for lease in found}
             admitted = await state.limits.admit(queue, self._settings, list(free))
             taken = await self._all([self._take(free[key]) for key in admitted])
             held = {lease.key: lease for lease in taken if lease is not None}
@@ -116,7 +120,7 @@ class Take:
             self._taken |= {key: held[key] for key in confirmed}
             if self._settings.concurrency is not None:
                 state.slotted |= confirmed
-            return len(admitted) == len(free)
+            return len(admitted) == len(free) and not self._errors
         finally:
             state.trying.difference_update(batch)
 
