@@ -117,7 +117,7 @@ class Cursor:
             self.after = None
 
     def count(self, *, hit: bool) -> None:
-        """A task that was tried was taken, or somebody else had it."""
+        """A task was taken, or somebody else took it a moment before."""
         self._misses += _WEIGHT * ((0.0 if hit else 1.0) - self._misses)
 
     def spread(self, keys: Sequence[str], holder: str) -> list[str]:

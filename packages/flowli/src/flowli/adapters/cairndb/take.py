@@ -144,7 +144,8 @@ class Take:
         if lease.holder is None and not_before is not None and not_before > state.world.now():
             return None
         if why_free(lease, None, state.world) is None:
-            self._cursor.count(hit=False)
+            if doc.version != version:
+                self._cursor.count(hit=False)  # somebody took it after it was listed
             return None
         if cast("dict[str, object]", doc.body["task"]).get("not_before") is not None:
             twin = await state.documents.read(keys.delayed(task_of(doc)))
