@@ -1,7 +1,7 @@
 """Logging: structlog and the standard library through one handler, in one form.
 
 Plain text when the output is piped, coloured on a terminal, JSON on request. Whatever is logged inside an execution
-carries its ``eid``, inside a step also ``fid`` and ``attempt``, in threads too: they are bound through context variables.
+carries its ``eid``, inside a step also ``fid`` and ``attempt``, in threads too: context variables hold them.
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ def _dump_map(made: Converter, hint: Any) -> Dump:
 
     def run(value: Any) -> Any:
         expect(value, cls, hint)
-        keys = each(value.keys(), dump_key)
+        keys = each(dict(zip(value, value, strict=True)), dump_key)
         if not textual:
             keys = [canonical(key).decode() for key in keys]
         made_map = dict(zip(keys, each(value, dump_value), strict=True))
@@ -195,7 +195,7 @@ def _load_map(made: Converter, hint: Any) -> Load:
 
     def run(data: Any, _: Any) -> Any:
         expect(data, dict, hint)
-        keys = each(data.keys(), load_key if textual else lambda text: load_key(_parsed(text)))
+        keys = each(dict(zip(data, data, strict=True)), load_key if textual else lambda text: load_key(_parsed(text)))
         return cls(zip(keys, each(data, load_value), strict=True))
 
     return run

@@ -66,6 +66,8 @@ def located(error: Exception) -> Refused:
             if name := getattr(note, "name", None):
                 refused.under(f".{name}")
         return refused
+    if isinstance(error, NameError):
+        return Refused(f"an annotation names {error.name!r}, which cannot be found; define it at the top of its module")
     if isinstance(error, KeyError):
         return Refused(f"the field {error.args[0]!r} is missing")
     return Refused(str(error) or type(error).__name__)

@@ -46,7 +46,7 @@ def _fits(value: object, bare: Hint) -> bool:
         case None:
             return wanted == "null"
         case bool():
-            return wanted == "bool" or bare is int
+            return wanted == "bool" or bare in (int, float)
         case int():
             return wanted == "number"
         case float():
