@@ -53,7 +53,7 @@ leaves = st.builds(
     st.none() | st.datetimes(timezones=st.just(UTC)) | st.datetimes(),
     payloads(),
 )
-trees = st.deferred(
+trees: st.SearchStrategy[Tree] = st.deferred(
     lambda: st.builds(
         Tree,
         st.lists(leaves, max_size=2).map(tuple),
