@@ -39,6 +39,7 @@ from flowli.domain.errors import ErrorInfo
 from flowli.domain.execution import TRANSITIONS, Execution, ExecutionStatus
 from flowli.domain.frames import FrameKind, FrameStatus
 from flowli.domain.ids import Fid
+from flowli.domain.timers import Timer
 from flowli.domain.waits import On, OnChannel, OnOperator, OnTimer
 from flowli.timestamp import Timestamp
 
@@ -155,6 +156,13 @@ class JournalFold:
     def markers(self) -> dict[str, int]:
         """The channels on which the last suspension left a wait marker, with its epoch."""
         return dict.fromkeys((on.channel for on in self.waited_on if isinstance(on, OnChannel)), self.epoch)
+
+    def timers(self) -> list[Timer]:
+        """The timer that the last suspension left, if it left one."""
+        if self.suspended_until is None or self.execution is None:
+            return []
+        due_at, fid = self.suspended_until
+        return [Timer(due_at, self.execution.eid, fid, self.execution.queue, self.execution.priority)]
 
     def live_frames(self) -> list[Frame]:
         """The frames without an outcome, in the order of their start."""

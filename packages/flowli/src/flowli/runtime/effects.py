@@ -14,7 +14,7 @@ from flowli.domain.execution import Execution
 from flowli.domain.ids import Eid
 from flowli.domain.provenance import Provenance
 from flowli.domain.tasks import Task, TaskKind
-from flowli.runtime.protocols.deliver import check_receiver, deliver
+from flowli.runtime.protocols.deliver import check_receiver, deliver, sent_before
 from flowli.runtime.registry import Registry
 from flowli.runtime.replay.calls import CallEffect, LiveFrame
 from flowli.runtime.services import Services
@@ -51,11 +51,12 @@ class Effects:
         """Send once: the message's id is that of the frame, and the channel is searched for it before a second try."""
 
         async def perform(frame: LiveFrame) -> Data:
-            services = self._services
-            marker = await check_receiver(services.ports, eid, channel)
-            by = self._by()
+            services, by = self._services, self._by()
             message = Message(f"{self._execution.eid}/{frame.fid}", channel, payload, by, correlation)
-            again = START if frame.relaunched else None
+            sent = await sent_before(services.ports, message) if frame.relaunched else None
+            # a message that an earlier owner sent may have ended its receiver by now
+            marker = await check_receiver(services.ports, eid, channel) if sent is None else None
+            again = START if sent is not None else None
             sent = await deliver(services.ports, services.hub, message, eid=eid, by=by, search_after=again, seen=marker)
             return sent.seq
 

@@ -6,11 +6,11 @@ from flowli import codec
 from flowli.domain.channels import Message, global_channel, scoped_channel
 from flowli.domain.data import Data
 from flowli.domain.entries import START
-from flowli.domain.errors import DispatchConflict
+from flowli.domain.errors import DispatchConflict, NotAllowed
 from flowli.domain.ids import Eid, check_key
 from flowli.domain.provenance import Actor
 from flowli.runtime.engine.base import EngineBase, as_eid
-from flowli.runtime.protocols.deliver import check_receiver, deliver
+from flowli.runtime.protocols.deliver import check_receiver, deliver, sent_before
 
 __all__ = ["SignalVerbs"]
 
@@ -47,7 +47,14 @@ class SignalVerbs(EngineBase):
         """
         eid = as_eid(eid)
         message = self._message(scoped_channel(eid, channel), payload, key, correlation, actor)
-        seen = await check_receiver(self.ports, eid, message.channel)
+        try:
+            seen = await check_receiver(self.ports, eid, message.channel)
+        except NotAllowed:
+            # the message of an earlier call with this key may have been the last that it received
+            sent_earlier = None if key is None else await sent_before(self.ports, message)
+            if sent_earlier is None:
+                raise
+            return _seq(sent_earlier, message)
         after = None if key is None else START
         sent = await deliver(self.ports, self.hub, message, eid=eid, by=message.sent_by, search_after=after, seen=seen)
         return _seq(sent, message)

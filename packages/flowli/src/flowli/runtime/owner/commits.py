@@ -10,20 +10,15 @@ import structlog
 from flowli.domain.entries import JournalEntry, Position
 from flowli.domain.errors import BackendError, BackendUnavailable, LeaseLost
 from flowli.domain.ports import Appended, Overtaken
+from flowli.runtime.protocols.run import Behind
 from flowli.runtime.replay.session import Session
 from flowli.runtime.services import Services
 from flowli.runtime.worker.renewal import LeaseGuard
 
-__all__ = ["Behind", "Commits"]
+__all__ = ["Commits"]
 
 _log = structlog.get_logger("flowli.owner")
 _FIRST_DELAY_S, _LAST_DELAY_S = 0.05, 5.0
-
-
-class Behind(LeaseLost):
-    """A former owner's commit landed late where the first commit of this one should go: replay with it and try
-    again.
-    """
 
 
 class Commits:

@@ -27,7 +27,6 @@ from flowli.domain.errors import BackendError, LeaseLost
 from flowli.domain.execution import Execution
 from flowli.domain.memo import JournalFold
 from flowli.domain.provenance import Actor, ActorKind, Code, Provenance
-from flowli.domain.timers import Timer
 from flowli.domain.waits import OnChild, OnOperator
 from flowli.runtime.context import Context
 from flowli.runtime.effects import Effects
@@ -94,7 +93,7 @@ class Owner:
         self.floor = execution.created_at
         fold = JournalFold(entries)
         self.marked = fold.markers()
-        self.timers = _timers(execution, fold)
+        self.timers = fold.timers()
         self.sealed = False
         self._committed = committed
         self._code = Code(execution.workflow, workflow.version, code_ref=workflow.code_ref, python=_PYTHON)
@@ -361,11 +360,3 @@ _PYTHON = ".".join(platform.python_version_tuple()[:2])
 
 def _later(at: Timestamp, seconds: float) -> Timestamp:
     return Timestamp(at.us + round(seconds * 1_000_000))
-
-
-def _timers(execution: Execution, fold: JournalFold) -> list[Timer]:
-    """The timer that the last suspension left."""
-    due = fold.suspended_until
-    if due is None:
-        return []
-    return [Timer(due[0], execution.eid, due[1], execution.queue, execution.priority)]

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowli.domain.channels import Message, WaitMarker
-from flowli.domain.entries import Position
+from flowli.domain.entries import START, Position
 from flowli.domain.errors import NotAllowed, UnknownExecution
 from flowli.domain.ids import Eid
 from flowli.domain.memo import JournalFold
@@ -28,7 +28,7 @@ from flowli.domain.provenance import Provenance
 from flowli.runtime.hub import Hub
 from flowli.runtime.protocols.wake import MessageCause, resume_task
 
-__all__ = ["check_receiver", "deliver"]
+__all__ = ["check_receiver", "deliver", "sent_before"]
 
 
 async def check_receiver(ports: Ports, eid: Eid, channel: str) -> WaitMarker | None:
@@ -75,7 +75,7 @@ async def deliver(
         search_after: look for the id of the message after this position before sending; None for an id that is new.
         seen: the marker, if the caller has read it.
     """
-    sent = await _sent_before(ports, message, search_after)
+    sent = None if search_after is None else await sent_before(ports, message, search_after)
     if sent is None:
         sent = await ports.channel.send(message)
     for marker in await _markers(ports, message.channel, eid, seen):
@@ -96,9 +96,8 @@ async def deliver(
     return sent
 
 
-async def _sent_before(ports: Ports, message: Message, search_after: Position | None) -> Message | None:
-    if search_after is None:
-        return None
+async def sent_before(ports: Ports, message: Message, search_after: Position = START) -> Message | None:
+    """The message with the id of ``message`` that stands in its channel after a position, if there is one."""
     found = await ports.channel.read(message.channel, after=search_after)
     return next((other for other in found.messages if other.id == message.id), None)
 

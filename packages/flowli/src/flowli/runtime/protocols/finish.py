@@ -41,7 +41,7 @@ async def finish(owner: Owner) -> None:
 
 
 async def spread_end(services: Services, execution: Execution, fold: JournalFold, by: Provenance) -> None:
-    """Step 2; may be done any number of times."""
+    """Step 2, and step 3 for what the last suspension left; may be done any number of times."""
     from flowli.runtime.owner.children import close_child
 
     assert fold.end is not None
@@ -50,3 +50,7 @@ async def spread_end(services: Services, execution: Execution, fold: JournalFold
     for frame in fold.frames.values():
         if frame.kind is FrameKind.CHILD and not frame.status.ended:
             await close_child(services, child_eid(execution.eid, frame.fid), execution.eid, by)
+    for channel in fold.markers():
+        await services.ports.channel.unmark(channel, execution.eid, up_to_epoch=fold.epoch)
+    for timer in fold.timers():
+        await services.ports.timers.cancel(timer)

@@ -32,9 +32,13 @@ from flowli.domain.tasks import Task, TaskKind
 from flowli.runtime.protocols.start import take_start
 from flowli.runtime.services import Services
 
-__all__ = ["Looked", "Verdict", "is_journaled", "look", "take_over"]
+__all__ = ["Behind", "Looked", "Verdict", "is_journaled", "look", "take_over"]
 
 _OPERATOR_VERBS = frozenset({"cancel", "unpause", "terminate", "migrate"})
+
+
+class Behind(LeaseLost):
+    """The journal has gone on since it was read: look again."""
 
 
 class Verdict(Enum):
@@ -146,4 +150,6 @@ async def take_over(
             raise LeaseLost(f"execution {execution.eid} was taken over by epoch {result.epoch}")
         entries, position = (*entries, *result.entries), result.position
         fold = JournalFold(entries)
+        if fold.end is not None:
+            raise Behind(f"execution {execution.eid} ended meanwhile")
     return entries, position

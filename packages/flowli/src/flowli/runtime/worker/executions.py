@@ -16,12 +16,11 @@ from flowli.domain.execution import Execution
 from flowli.domain.ids import Eid
 from flowli.domain.ports import Acquired, Holder, Lease, LeaseRequest
 from flowli.domain.tasks import Task, TaskKind
-from flowli.runtime.owner.commits import Behind
 from flowli.runtime.owner.events import Stop
 from flowli.runtime.owner.owner import Owner, Release
 from flowli.runtime.owner.steps import StepRunner
 from flowli.runtime.protocols.finish import spread_end
-from flowli.runtime.protocols.run import Looked, Verdict, look, take_over
+from flowli.runtime.protocols.run import Behind, Looked, Verdict, look, take_over
 from flowli.runtime.protocols.start import created
 from flowli.runtime.protocols.twins import twins
 from flowli.runtime.registry import Workflow
@@ -251,3 +250,9 @@ class Executions:
         while self._warm:
             _, owner = self._warm.popitem()
             await owner.close()
+
+    def abandon(self) -> None:
+        """Drop every coroutine at once."""
+        owners = [active.owner for active in self._active.values() if active.owner is not None]
+        for owner in (*owners, *self._warm.values()):
+            owner.session.loop.drop()

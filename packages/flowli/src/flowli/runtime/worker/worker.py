@@ -115,6 +115,10 @@ class Worker:
         """Take no more tasks; ``run`` drains and returns."""
         self._stopping.set()
 
+    def abandon(self) -> None:
+        """Drop every coroutine without another word, as a crash of the process would. For tests."""
+        self._executions.abandon()
+
     async def run_once(self) -> int:
         """Take what is there now, up to the concurrency, and work on it until it is suspended or done.
 

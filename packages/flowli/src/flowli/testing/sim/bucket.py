@@ -221,6 +221,8 @@ class SimStore:
     async def _carry(self, operation: Operation, apply: Callable[[], Any], *, write: bool) -> Any:
         """Take one request there and its answer back, with its fault."""
         bucket, node, fault = self._bucket, self._node, operation.fault
+        if node.dead:
+            raise StoreUnavailable("The process is dead.", "")
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def tell(result: Any) -> None:

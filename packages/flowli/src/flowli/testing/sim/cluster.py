@@ -12,7 +12,7 @@ from flowli.adapters.cairndb import CairnBackend
 from flowli.domain.errors import BackendError
 from flowli.domain.ids import Eid
 from flowli.domain.provenance import Site
-from flowli.runtime import Engine, EngineConfig, Registry
+from flowli.runtime import Engine, EngineConfig, Registry, Worker
 from flowli.testing.sim.bucket import Bucket, Chooser
 from flowli.testing.sim.loop import CURRENT, Deadlock, VirtualLoop
 from flowli.testing.sim.node import Node
@@ -103,7 +103,7 @@ class Cluster:
         self.calm = False
         self.rng = random.Random(f"{seed}/cluster")
         self._registry: Registry | None = None
-        self._engines: dict[Node, Engine] = {}
+        self._workers: list[Worker] = []
         self._client_done = False
 
     def registry(self) -> Registry:
@@ -145,6 +145,8 @@ class Cluster:
         """Forget what still runs, without a word."""
         for node in self.nodes.values():
             node.dead = True
+        for worker in self._workers:
+            worker.abandon()
         self.loop.drop()
 
     async def _main(self, problems: list[str]) -> None:
@@ -218,7 +220,9 @@ class Cluster:
         node = self._node(name)
 
         async def work() -> None:
-            await self._engine(node).worker(concurrency=8).run()
+            worker = self._engine(node).worker(concurrency=8)
+            self._workers.append(worker)
+            await worker.run()
 
         node.spawn(work())
         self.note(node, "starts as a worker")
