@@ -29,6 +29,8 @@ from flowli.runtime.protocols.twins import twins
 from flowli.runtime.sweeper import Sweeper
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from conftest import Bench
 
 HOUR = 3600.0
@@ -84,6 +86,42 @@ async def test_more_timers_than_one_page_are_fired_in_one_pass(bench: Bench) -> 
         await bench.ports.timers.set(Timer(bench.world.now(), eid, f"root/sleep#{n}"))
     assert (await bench.engine.sweeper().sweep_once()).timers == 1005
     assert await bench.ports.timers.pending() == []
+
+
+async def test_an_execution_that_runs_too_long_is_asked_to_cancel_then_terminated(bench: Bench) -> None:
+    eid = await bench.engine.start("sign", "contract", timeout=100)
+    await bench.drain()
+    owner = await bench.own(eid, ttl_s=1000)
+    await owner.append(ExecutionResumed(1))
+    sweepers = [bench.new_engine(name=name).sweeper() for name in ("a", "b")]
+    await bench.clock.advance(99)
+    await asyncio.gather(*(sweeper.sweep_once() for sweeper in sweepers))
+    assert (await bench.ports.ownership.read(eid)).requests == ()  # type: ignore[union-attr]
+    await bench.clock.advance(2)
+    await asyncio.gather(*(sweeper.sweep_once() for sweeper in sweepers))
+    lease = await bench.ports.ownership.read(eid)
+    assert lease is not None
+    assert [(request.verb, request.id) for request in lease.requests] == [("cancel", "timeout")]
+    assert [task.key for task in await bench.drain()] == ["request:timeout"]
+    await bench.clock.advance(28)
+    await sweepers[0].sweep_once()
+    assert (await bench.engine.status(eid)).status is ExecutionStatus.RUNNING
+    await bench.clock.advance(2)
+    await bench.clock.run(_all(*(sweeper.sweep_once() for sweeper in sweepers)))
+    view = await bench.engine.status(eid)
+    assert (view.status, view.reason) == (ExecutionStatus.CANCELLED, "its timeout of 100 s has passed")
+    assert not (await bench.engine.frames(eid)).anomalies
+    assert await bench.ports.timers.pending() == []
+
+
+async def test_the_timeout_of_an_execution_that_ended_in_time_does_nothing(bench: Bench) -> None:
+    eid = await bench.engine.start("greet", "Ada", timeout=100)
+    await bench.drain()
+    await (await bench.own(eid)).complete("done")
+    await bench.clock.advance(200)
+    await bench.engine.sweeper().sweep_once()
+    assert (await bench.engine.status(eid)).status is ExecutionStatus.COMPLETED
+    assert (await bench.ports.timers.pending(), await bench.tasks()) == ([], [])
 
 
 async def test_delayed_tasks_are_made_ready_when_due(bench: Bench) -> None:
@@ -400,3 +438,7 @@ async def test_the_suspension_named_by_a_late_twin_does_not_hide_a_newer_one(ben
     await bench.clock.advance(100)
     assert (await sweeper.sweep_once()).idle
     assert await bench.tasks() == []
+
+
+async def _all(*work: Awaitable[object]) -> list[object]:
+    return await asyncio.gather(*work)

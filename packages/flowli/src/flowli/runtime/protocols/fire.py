@@ -4,12 +4,15 @@
    *Crash after it*: the timer is fired again; a RESUME that was acked meanwhile is put once more, and acked unread,
    since what it names is journaled.
 2. Delete the timer, now that the RESUME is durable.
+
+A timer of the execution as a whole leads to a cancel instead of a RESUME (``timeout``).
 """
 
 from __future__ import annotations
 
 from flowli.domain.provenance import Provenance
 from flowli.domain.timers import Timer
+from flowli.runtime.protocols.timeout import is_execution_timeout, time_out
 from flowli.runtime.protocols.wake import TimerCause, resume_task
 from flowli.runtime.services import Services
 
@@ -18,6 +21,10 @@ __all__ = ["fire"]
 
 async def fire(services: Services, timer: Timer, by: Provenance) -> None:
     """Fire a timer that is due."""
+    if is_execution_timeout(timer):
+        await time_out(services, timer, by)
+        await services.ports.timers.cancel(timer)
+        return
     await services.ports.queue.enqueue(
         resume_task(
             queue=timer.queue,
