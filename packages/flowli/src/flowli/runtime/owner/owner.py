@@ -72,6 +72,7 @@ class Owner:
     Attributes:
         floor: no entry is stamped before it: the greatest instant that has fired anywhere.
         marked: the channels on which a marker of this owner stands.
+        unclean: an owner that vanished may have left markers that no entry tells of.
         timers: the timers that this owner has set.
         sealed: the release is under way; what is told now is for the next owner.
     """
@@ -93,6 +94,7 @@ class Owner:
         self.floor = execution.created_at
         fold = JournalFold(entries)
         self.marked = fold.markers()
+        self.unclean = fold.seq > 0 and fold.suspended is None
         self.timers = fold.timers()
         self.sealed = False
         self._committed = committed

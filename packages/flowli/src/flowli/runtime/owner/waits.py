@@ -141,6 +141,11 @@ class Waits:
         """The channels on which some frame waits."""
         return [name for name, view in self._views.items() if view.waiting]
 
+    @property
+    def known_channels(self) -> list[str]:
+        """The channels on which some frame has waited."""
+        return list(self._views)
+
     def receivers(self, channel: str) -> list[LiveFrame]:
         """The frames that wait on a channel, in the order of their start."""
         view = self._views.get(channel)

@@ -1,15 +1,16 @@
 """Suspending: the execution goes to sleep, and nothing that wakes it can be missed.
 
-1. Wait markers on the channels waited on, and the timer of the earliest instant. *Crash after it*: the execution is
-   still owned; its task is taken again, and the takeover waits again. A marker that nobody waits for leads to a
-   RESUME that is acked.
+1. Wait markers on the channels waited on, and the timer of the earliest instant. A marker that stands since an earlier
+   suspension is left as it is. *Crash after it*: the execution is still owned; its task is taken again, and the
+   takeover waits again. A marker that nobody waits for leads to a RESUME that is acked.
 2. Look again at every channel and at the requests in the lease. Senders append first and read the marker second, so
    one of the two sees the other. If something has come, the execution runs on.
 3. Commit ``frame.suspended`` for the frames that wait anew, and ``execution.suspended``. This entry is the release:
    the lease of this epoch is free, nothing is written for it. *Crash after it*: only the twin is missing, which the
    sweeper posts; the task is taken again and acked.
-4. Remove the markers and the timer that nobody waits for any more. *Crash before it*: the sweeper clears the
-   markers, a timer fires for nothing.
+4. Remove the markers and the timer that nobody waits for any more, and the RESUME tasks of messages that were consumed
+   before their task was taken. *Crash before it*: the sweeper clears the markers, a timer fires for nothing, a RESUME
+   is acked unread.
 5. Post the control twin; 6. when it is durable, ack the tasks (both by the worker).
 
 There is nothing to look at for children: a child's RESUME follows its end and stays until its outcome is journaled.
@@ -26,6 +27,7 @@ from flowli.domain.errors import LeaseLost
 from flowli.domain.timers import Timer
 from flowli.domain.waits import On
 from flowli.runtime.owner.waits import due_at, is_waiting, waits_on
+from flowli.runtime.protocols.wake import MessageCause, resume_task
 
 if TYPE_CHECKING:
     from flowli.runtime.owner.owner import Owner
@@ -39,22 +41,23 @@ async def mark(owner: Owner) -> None:
     Raises:
         LeaseLost: a marker of a later owner stands.
     """
-    execution, guard = owner.execution, owner.guard
+    execution, epoch = owner.execution, owner.guard.epoch
 
     async def one(channel: str) -> None:
         fids = tuple(frame.fid for frame in owner.waits.receivers(channel))
-        marker = WaitMarker(channel, execution.eid, guard.epoch, fids, execution.queue, execution.priority)
+        marker = WaitMarker(channel, execution.eid, epoch, fids, execution.queue, execution.priority)
         if not await owner.services.ports.channel.mark(marker):
             raise LeaseLost(f"a marker of a later owner stands on channel {channel}")
-        owner.marked[channel] = guard.epoch
+        owner.traces.marked[channel] = epoch
 
-    await asyncio.gather(*(one(channel) for channel in owner.waits.channels if channel not in owner.marked))
+    await asyncio.gather(*map(one, owner.traces.unmarked(owner.waits.channels)))
 
 
 async def suspend(owner: Owner) -> bool:
     """Suspend the quiet execution; False if something came meanwhile and it runs on."""
-    await asyncio.gather(mark(owner), _set_timer(owner))
-    lease, _ = await asyncio.gather(owner.services.ports.ownership.read(owner.execution.eid), owner.channels.look())
+    await owner.patiently(lambda: asyncio.gather(mark(owner), _set_timer(owner)))
+    ownership, eid = owner.services.ports.ownership, owner.execution.eid
+    lease, _ = await owner.patiently(lambda: asyncio.gather(ownership.read(eid), owner.channels.look()))
     if lease is not None and owner.listener.take_requests(lease.requests):
         return False
     if owner.something_came():
@@ -76,7 +79,7 @@ async def release(owner: Owner, on: tuple[On, ...]) -> None:
                 frame.waits_on = waits
     session.append(ExecutionSuspended(on, guard.epoch))
     await owner.commits.flush()
-    await tidy(owner)
+    await owner.patiently(lambda: tidy(owner))
 
 
 async def _set_timer(owner: Owner) -> None:
@@ -86,20 +89,48 @@ async def _set_timer(owner: Owner) -> None:
     instant = due_at(due)
     assert instant is not None
     timer = Timer(instant, owner.execution.eid, due.fid, owner.execution.queue, owner.execution.priority)
-    if timer not in owner.timers:
+    if timer not in owner.traces.timers:
         await owner.services.ports.timers.set(timer)
-        owner.timers.append(timer)
+        owner.traces.timers.append(timer)
 
 
 async def tidy(owner: Owner) -> None:
-    """Remove markers and timers that this owner wrote and that nothing waits for any more."""
-    guard = owner.guard
-    ports, eid = owner.services.ports, owner.execution.eid
-    waited = set(owner.waits.channels) if owner.session.ending is None else set()
-    for channel in [channel for channel in owner.marked if channel not in waited]:
-        await ports.channel.unmark(channel, eid, up_to_epoch=guard.epoch)
-        del owner.marked[channel]
-    needed = owner.waits.next_due() if owner.session.ending is None else None
-    for timer in [timer for timer in owner.timers if timer.due_at != needed]:
+    """Step 4; also after an end."""
+    traces, ports, eid = owner.traces, owner.services.ports, owner.execution.eid
+    ended = owner.session.fold.end is not None
+    waited = set() if ended else set(owner.waits.channels)
+    needed = None if ended else owner.waits.next_due()
+
+    async def unmark(channel: str) -> None:
+        await ports.channel.unmark(channel, eid, up_to_epoch=owner.guard.epoch)
+        del traces.marked[channel]
+
+    async def cancel(timer: Timer) -> None:
         await ports.timers.cancel(timer)
-        owner.timers.remove(timer)
+        traces.timers.remove(timer)
+
+    await asyncio.gather(
+        *(unmark(channel) for channel in traces.marked if channel not in waited),
+        *(cancel(timer) for timer in traces.timers if timer.due_at != needed),
+        _withdraw(owner),
+    )
+
+
+async def _withdraw(owner: Owner) -> None:
+    """Remove the RESUME tasks of messages that this owner found by itself."""
+    execution, traces = owner.execution, owner.traces
+
+    async def one(cause: MessageCause) -> None:
+        sent = traces.consumed[cause]
+        task = resume_task(
+            queue=execution.queue,
+            priority=execution.priority,
+            eid=execution.eid,
+            cause=cause,
+            at=sent.at,
+            by=sent,
+        )
+        await owner.services.ports.queue.withdraw(task)
+        del traces.consumed[cause]
+
+    await asyncio.gather(*map(one, tuple(traces.consumed)))

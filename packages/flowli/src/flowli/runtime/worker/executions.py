@@ -4,71 +4,39 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
 
 import structlog
 
-from flowli.domain.entries import ControlEntry, ExecutionStarted, JournalEntry, Position
-from flowli.domain.errors import BackendError, FlowliError, LeaseLost
+from flowli.domain.entries import START, ControlEntry, ExecutionStarted, JournalEntry, Position
+from flowli.domain.errors import BackendError, FlowliError, LeaseLost, NotAllowed
 from flowli.domain.execution import Execution
 from flowli.domain.ids import Eid
-from flowli.domain.ports import Acquired, Holder, Lease, LeaseRequest
+from flowli.domain.memo import JournalFold
 from flowli.domain.tasks import Task, TaskKind
+from flowli.runtime.owner.commits import Behind
 from flowli.runtime.owner.events import Stop
 from flowli.runtime.owner.owner import Owner, Release
 from flowli.runtime.owner.steps import StepRunner
-from flowli.runtime.protocols.finish import spread_end
-from flowli.runtime.protocols.run import Behind, Looked, Verdict, look, take_over
-from flowli.runtime.protocols.start import created
+from flowli.runtime.protocols.after_end import after_end
+from flowli.runtime.protocols.causes import is_journaled
+from flowli.runtime.protocols.run import Looked, Verdict, look, take_over
+from flowli.runtime.protocols.standing import Standing
+from flowli.runtime.protocols.start import created, take_start
 from flowli.runtime.protocols.twins import twins
 from flowli.runtime.registry import Workflow
 from flowli.runtime.services import Services
+from flowli.runtime.worker.active import Active
+from flowli.runtime.worker.fates import Ack, Fate, GiveBack, SetAside
+from flowli.runtime.worker.leases import ExecutionLeases
 from flowli.runtime.worker.renewal import LeaseGuard, Renewals
 
-__all__ = ["Ack", "Executions", "Fate", "GiveBack"]
+__all__ = ["Executions"]
 
 _log = structlog.get_logger("flowli.worker")
-
-
-@dataclass(frozen=True, slots=True)
-class Ack:
-    """The task is done; remove it when ``after`` are durable."""
-
-    after: tuple[asyncio.Task[int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class GiveBack:
-    """The task is not done.
-
-    Attributes:
-        reason: for the log.
-        delay_s: when it may be taken again; None writes nothing: its lease expires.
-    """
-
-    reason: str
-    delay_s: float | None
-
-
-Fate: TypeAlias = Ack | GiveBack
-
-
-@dataclass(slots=True, eq=False)
-class _Active:
-    """An execution that this worker is dealing with.
-
-    Attributes:
-        early: tasks that came before there was an owner to tell.
-        posted: appends to the control log that the acks wait for.
-        done: the fate of every task that was handed to it.
-    """
-
-    done: asyncio.Future[Fate]
-    owner: Owner | None = None
-    early: list[Task] = field(default_factory=list)
-    posted: list[asyncio.Task[int]] = field(default_factory=list)
+_ENDED_REMEMBERED = 4096
 
 
 class Executions:
@@ -78,9 +46,10 @@ class Executions:
         self._services = services
         self._runner = runner
         self._renewals = renewals
-        self._active: dict[Eid, _Active] = {}
+        self._leases = ExecutionLeases(services)
+        self._active: dict[Eid, Active] = {}
         self._warm: OrderedDict[Eid, Owner] = OrderedDict()
-        self._holder = Holder(f"{services.site.worker_id}/{services.world.token()[:8]}", services.site)
+        self._ended: OrderedDict[Eid, None] = OrderedDict()
         self._codes = {(workflow.name, workflow.version): workflow.code_ref for workflow in services.registry}
 
     @property
@@ -93,88 +62,166 @@ class Executions:
         """How many suspended executions are kept in memory."""
         return len(self._warm)
 
-    async def handle(self, task: Task) -> Fate:
-        """Do what a START or RESUME asks for; returns what is to become of the task."""
+    async def handle(self, task: Task, *, joined: Callable[[], None], progress: Callable[[], None]) -> Fate:
+        """Do what a START or RESUME asks for; returns what is to become of the task.
+
+        Args:
+            joined: called if the execution is dealt with already, so that the task only waits for that.
+            progress: called when an outcome has become durable.
+        """
         while (active := self._active.get(task.target)) is not None:
-            owner = active.owner
-            if owner is not None and owner.sealed:
-                await asyncio.wait((active.done,))
-                continue
-            if task.kind is TaskKind.RESUME:
-                if owner is None:
-                    active.early.append(task)
-                else:
-                    owner.listener.take_resume(task)
-            return await asyncio.shield(active.done)
-        active = self._active[task.target] = _Active(asyncio.get_running_loop().create_future())
+            if active.open:
+                joined()
+                return await active.join(task)
+            await asyncio.wait((active.done,))
+        active = self._active[task.target] = Active(asyncio.get_running_loop().create_future(), progress)
         fate: Fate = GiveBack("the worker was stopped", None)
         try:
             fate = await self._run(task, active)
-        except Behind as behind:
-            fate = GiveBack(str(behind), 0.0)
         except LeaseLost as lost:
+            self._stopped(active)
             fate = GiveBack(str(lost), None)
         except BackendError as error:
+            self._stopped(active)
             fate = GiveBack(f"the storage failed: {error}", self._services.config.task_ttl_s / 3)
         except FlowliError as error:
+            self._stopped(active)
             fate = GiveBack(str(error), self._services.config.task_ttl_s)
         finally:
             del self._active[task.target]
-            active.done.set_result(fate)
+            active.end(fate)
         return fate
 
-    async def _run(self, task: Task, active: _Active) -> Fate:
+    def _stopped(self, active: Active) -> None:
+        if active.guard is not None:
+            self._leases.left(active.guard)
+
+    async def _run(self, task: Task, active: Active) -> Fate:
+        if task.target in self._ended:
+            return Ack()
         warm = self._warm.pop(task.target, None)
         if warm is not None:
-            guard = await self._acquire_next(warm, task)
-            if guard is not None:
-                return await self._own(warm, guard, task, active)
-            await warm.close()
+            return await self._run_warm(warm, task, active)
+        if task.kind is TaskKind.START:
+            return await self._run_start(task, active)
+        return await self._run_looked(task, active)
+
+    async def _run_warm(self, warm: Owner, task: Task, active: Active) -> Fate:
+        """Go on in place if nobody owned it in between and the same code goes on."""
+        fold, kept = warm.session.fold, False
+        try:
+            if is_journaled(task, fold):
+                kept = True
+                await self._keep(warm)
+                return Ack()
+            got = await self._leases.acquire(task.target, free_epoch=fold.released_epoch, seen=warm.guard.lease)
+            if isinstance(got, LeaseGuard):
+                active.guard = got
+                moved = any(request.verb == "migrate" for request in got.lease.requests)
+                kept = got.epoch == fold.epoch + 1 and not moved
+        finally:
+            if not kept:
+                await warm.close()
+        return await (self._own(warm, task, active) if kept else self._run_looked(task, active))
+
+    async def _run_start(self, task: Task, active: Active) -> Fate:
+        """A START: the first owner reads no journal, since a lease that it creates proves that there is none."""
         services = self._services
-        looked = await look(services.ports, task, self._codes)
+        oldest = services.world.now() - timedelta(seconds=services.config.archive_ttl_s)
+        try:
+            execution = await take_start(services.ports, task, journal_empty=True, oldest=oldest)
+        except NotAllowed as error:
+            return SetAside(str(error))
+        if execution is None:
+            return Ack()
+        workflow = services.registry.find(execution.workflow, execution.version)
+        if workflow is None:
+            return self._unknown(execution)
+        got = await self._leases.acquire(execution.eid)
+        if isinstance(got, LeaseGuard):
+            active.guard = got
+            if got.epoch == 1 and execution.origin is None:
+                looked = Looked(Verdict.RUN, execution, (), START, JournalFold())
+                return await self._run_cold(looked, workflow, task, active)
+        return await self._run_looked(task, active, record=execution)
+
+    async def _run_looked(self, task: Task, active: Active, *, record: Execution | None = None) -> Fate:
+        """Run from what the journal says; the lease may be held already."""
+        services = self._services
+        if active.guard is not None:
+            self._renewals.watch(active.guard)
+        try:
+            held = active.guard.lease if active.guard is not None else None
+            looked = await look(services.ports, task, self._codes, record=record, lease=held)
+            execution, fold = looked.execution, looked.fold
+            workflow = None if execution is None else services.registry.find(execution.workflow, execution.version)
+            if looked.verdict is not Verdict.RUN or workflow is None:
+                if active.guard is not None:
+                    await self._leases.release(active.guard)
+                missing = execution is not None and looked.verdict is Verdict.RUN
+                return self._unknown(execution) if missing and execution else await self._rest(looked)
+        finally:
+            if active.guard is not None:
+                self._renewals.forget(active.guard)
+        assert fold is not None
+        if active.guard is None:
+            got = await self._leases.acquire(task.target, free_epoch=fold.released_epoch, seen=looked.lease)
+            if not isinstance(got, LeaseGuard):
+                if is_journaled(task, fold):
+                    return Ack()
+                await self._leases.wake(task, got)
+                return GiveBack("the execution is owned elsewhere", self._leases.delay_s(task))
+            active.guard = got
+        return await self._run_cold(looked, workflow, task, active)
+
+    async def _rest(self, looked: Looked) -> Fate:
+        """Nothing is to be run; whoever journaled that may have died before what follows it was done."""
         execution, fold = looked.execution, looked.fold
         if execution is None or fold is None:
             return Ack()
         if looked.verdict is Verdict.ENDED:
-            await spread_end(services, execution, fold, services.provenance())
-            services.hub.ended(execution.eid)
-        if looked.verdict is not Verdict.RUN:
-            # whoever journaled it may have died before its twin was durable
-            last = twins(looked.entries, execution.eid, after_seq=fold.lifecycle_seq - 1)
-            return Ack((services.announcer.post(last),)) if last else Ack()
-        workflow = services.registry.find(execution.workflow, execution.version)
-        if workflow is None:
-            what = f"workflow '{execution.workflow}' version '{execution.version}'"
-            _log.warning("no such workflow here; its task stays for a worker that knows it", missing=what)
-            return GiveBack(f"{what} is not registered here", services.config.task_ttl_s)
-        return await self._run_cold(execution, workflow, task, looked, active)
+            await after_end(self._services, Standing(execution, looked.entries, looked.position, fold))
+            self._remember_end(execution.eid)
+            return Ack()
+        last = twins(looked.entries, execution.eid, after_seq=fold.lifecycle_seq - 1)
+        return Ack((self._services.announcer.post(last),)) if last else Ack()
 
-    async def _run_cold(
-        self, execution: Execution, workflow: Workflow, task: Task, looked: Looked, active: _Active
-    ) -> Fate:
-        fold = looked.fold
-        assert fold is not None
-        guard = await self._acquire(execution, task, free_epoch=fold.released_epoch, seen=looked.lease)
-        if guard is None:
-            return GiveBack("the execution is owned elsewhere", self._services.config.task_ttl_s / 3)
-        self._renewals.watch(guard)
-        try:
-            entries, position = await take_over(self._services, looked, guard.epoch, (task.reason,))
-        finally:
-            self._renewals.forget(guard)
-        owner = self._owner(execution, workflow, entries, position)
-        self._post(execution, entries[len(looked.entries) :], active)
-        return await self._own(owner, guard, task, active)
+    def _unknown(self, execution: Execution) -> Fate:
+        what = f"workflow '{execution.workflow}' version '{execution.version}'"
+        _log.warning("no such workflow here; its task stays for a worker that knows it", missing=what)
+        return GiveBack(f"{what} is not registered here", self._services.config.task_ttl_s)
+
+    async def _run_cold(self, looked: Looked, workflow: Workflow, task: Task, active: Active) -> Fate:
+        guard, execution = active.guard, looked.execution
+        assert guard is not None
+        assert execution is not None
+        while True:
+            self._renewals.watch(guard)
+            try:
+                entries, position = await take_over(self._services, looked, guard.epoch, (task.reason,))
+                self._post(execution, entries[len(looked.entries) :], active)
+                owner = self._owner(execution, workflow, entries, position)
+                return await self._own(owner, task, active)
+            except Behind:
+                # the commit that came first belongs to the journal: the code runs again, from there
+                found = await self._services.ports.journal.read(execution.eid)
+                fold = JournalFold(found.entries)
+                looked = replace(looked, entries=found.entries, position=found.position, fold=fold)
+            finally:
+                self._renewals.forget(guard)
 
     def _owner(
         self, execution: Execution, workflow: Workflow, entries: Sequence[JournalEntry], position: Position
     ) -> Owner:
         def committed(entries: Sequence[JournalEntry]) -> None:
-            self._post(execution, entries, self._active[execution.eid])
+            active = self._active[execution.eid]
+            self._post(execution, entries, active)
+            active.landed(entries, owner.session.fold)
 
-        return Owner(self._services, self._runner, execution, workflow, entries, position, committed=committed)
+        owner = Owner(self._services, self._runner, execution, workflow, entries, position, committed=committed)
+        return owner
 
-    def _post(self, execution: Execution, entries: Sequence[JournalEntry], active: _Active) -> None:
+    def _post(self, execution: Execution, entries: Sequence[JournalEntry], active: Active) -> None:
         found = twins(entries, execution.eid)
         if entries and isinstance(entries[0].body, ExecutionStarted):
             # who asked for it may have died before its announcement was durable
@@ -182,62 +229,40 @@ class Executions:
         if found:
             active.posted.append(self._services.announcer.post(found))
 
-    async def _acquire(
-        self, execution: Execution, task: Task, *, free_epoch: int | None, seen: Lease | None
-    ) -> LeaseGuard | None:
-        guard, held = await self._try(execution.eid, free_epoch, seen)
-        if guard is None and held is not None and task.kind is TaskKind.RESUME:
-            by = self._services.provenance()
-            wake = LeaseRequest(f"wake:{task.key}", "wake", by, data={"cause": task.key})
-            await self._services.ports.ownership.request(execution.eid, wake)
-        return guard
-
-    async def _acquire_next(self, owner: Owner, task: Task) -> LeaseGuard | None:
-        """The lease of a warm execution, if nobody owned it in between and the same code goes on."""
-        fold = owner.session.fold
-        seen = await self._services.ports.ownership.read(task.target)
-        if seen is None or seen.epoch != fold.epoch or fold.parked is not None:
-            return None
-        if any(request.verb == "migrate" for request in seen.requests):
-            return None
-        guard, _ = await self._try(task.target, fold.released_epoch, seen)
-        return guard
-
-    async def _try(
-        self, eid: Eid, free_epoch: int | None, seen: Lease | None
-    ) -> tuple[LeaseGuard | None, Lease | None]:
-        world, ttl_s = self._services.world, self._services.config.exec_ttl_s
-        deadline_s = world.boottime_s() + ttl_s
-        got = await self._services.ports.ownership.acquire(eid, self._holder, ttl_s, free_epoch=free_epoch, seen=seen)
-        if isinstance(got, Acquired):
-            return LeaseGuard(world, ttl_s, deadline_s, lease=got.lease), None
-        return None, got.lease
-
-    async def _own(self, owner: Owner, guard: LeaseGuard, task: Task, active: _Active) -> Fate:
-        eid = owner.execution.eid
+    async def _own(self, owner: Owner, task: Task, active: Active) -> Fate:
+        guard = active.guard
+        assert guard is not None
         active.owner = owner
         self._renewals.watch(guard)
         released: Release | None = None
         try:
             for resume in (task, *active.early) if task.kind is TaskKind.RESUME else active.early:
                 owner.listener.take_resume(resume)
+            active.early.clear()
             released = await owner.own(guard)
         finally:
             self._renewals.forget(guard)
             owner.sealed = True
-            if released is not Release.SUSPENDED:
+            if released is not Release.SUSPENDED or owner.session.fold.parked is not None:
                 await owner.close()
-        if released is Release.SUSPENDED:
-            await self._keep(eid, owner)
+            else:
+                await self._keep(owner)
         if released is Release.HANDED_OVER:
-            return GiveBack("the worker goes down", 0.0)
+            return GiveBack("handed over", 0.0)
+        if released is Release.ENDED:
+            self._remember_end(task.target)
         return Ack(tuple(active.posted))
 
-    async def _keep(self, eid: Eid, owner: Owner) -> None:
-        self._warm[eid] = owner
+    async def _keep(self, owner: Owner) -> None:
+        self._warm[owner.execution.eid] = owner
         while len(self._warm) > self._services.config.warm_limit:
             _, oldest = self._warm.popitem(last=False)
             await oldest.close()
+
+    def _remember_end(self, eid: Eid) -> None:
+        self._ended[eid] = None
+        if len(self._ended) > _ENDED_REMEMBERED:
+            self._ended.popitem(last=False)
 
     def stop(self, *, now: bool) -> None:
         """Ask every owner to hand its execution over; ``now`` without waiting for steps that are under way."""

@@ -156,9 +156,7 @@ class SimStore:
         result: Object | None = await self._request("get", key, apply)
         return result
 
-    async def put(
-        self, key: str, data: bytes, *, if_absent: bool = False, if_version: str | None = None
-    ) -> Result:
+    async def put(self, key: str, data: bytes, *, if_absent: bool = False, if_version: str | None = None) -> Result:
         """Write."""
         verb = "create" if if_absent else "put" if if_version is None else "swap"
         result: Result = await self._request(
@@ -168,9 +166,7 @@ class SimStore:
 
     async def delete(self, key: str, *, if_version: str | None = None) -> Result:
         """Delete."""
-        result: Result = await self._request(
-            "delete", key, lambda: self._bucket.erase(key, if_version), write=True
-        )
+        result: Result = await self._request("delete", key, lambda: self._bucket.erase(key, if_version), write=True)
         return result
 
     async def delete_many(self, keys: Iterable[str]) -> None:
@@ -215,7 +211,9 @@ class SimStore:
     async def close(self) -> None:
         """Nothing to close."""
 
-    async def _request(self, verb: str, key: str, apply: Callable[[], Any], *, data: bytes = b"", write: bool = False) -> Any:
+    async def _request(
+        self, verb: str, key: str, apply: Callable[[], Any], *, data: bytes = b"", write: bool = False
+    ) -> Any:
         return await self._carry(self._bucket.begin(self._node, verb, key, data), apply, write=write)
 
     async def _carry(self, operation: Operation, apply: Callable[[], Any], *, write: bool) -> Any:

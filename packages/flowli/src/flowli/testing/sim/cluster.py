@@ -22,7 +22,13 @@ __all__ = ["Client", "Cluster", "Outcome", "Plan"]
 
 T = TypeVar("T")
 
-_SETTINGS: dict[str, Any] = {"exec_ttl_s": 6.0, "task_ttl_s": 6.0, "hold_s": 2.0, "grace_s": 5.0, "audit_period_s": 60.0}
+_SETTINGS: dict[str, Any] = {
+    "exec_ttl_s": 6.0,
+    "task_ttl_s": 6.0,
+    "hold_s": 2.0,
+    "grace_s": 5.0,
+    "audit_period_s": 60.0,
+}
 _STORM_S, _CALM_S = 120.0, 600.0
 
 

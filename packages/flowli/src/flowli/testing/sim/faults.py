@@ -98,16 +98,5 @@ class TornList:
 
 
 Fault: TypeAlias = (
-    Refuse
-    | Throttle
-    | Vanish
-    | Echo
-    | Late
-    | Slow
-    | Resent
-    | DieBefore
-    | DieAfter
-    | Freeze
-    | StaleList
-    | TornList
+    Refuse | Throttle | Vanish | Echo | Late | Slow | Resent | DieBefore | DieAfter | Freeze | StaleList | TornList
 )

@@ -143,7 +143,9 @@ def _judge_effects(cluster: Cluster, eid: Eid, entries: tuple[JournalEntry, ...]
             at_s = durable.get(entry.seq)
             late = [e for e in cluster.ledger.of(eid, entry.body.fid) if at_s is not None and e.at_s > at_s + 1e-6]
             if late:
-                problems.append(f"S7: step {entry.body.fid} of {eid} ran again at {late[0].at_s:.3f}s on {late[0].node}")
+                problems.append(
+                    f"S7: step {entry.body.fid} of {eid} ran again at {late[0].at_s:.3f}s on {late[0].node}"
+                )
     return problems
 
 

@@ -159,6 +159,4 @@ def storms(workloads: Sequence[str], seeds: range) -> Iterator[Case]:
     """Mixtures of faults by chance, with wrong clocks."""
     for seed in seeds:
         rng = random.Random(f"{seed}/storm")
-        yield Case(
-            rng.choice(list(workloads)), seed, (), rng.choice(list(ORDERS)), rng.random() < 0.5, storm=seed
-        )
+        yield Case(rng.choice(list(workloads)), seed, (), rng.choice(list(ORDERS)), rng.random() < 0.5, storm=seed)
