@@ -14,13 +14,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import IO, Any, ParamSpec, TypeVar
+from uuid import UUID
 
 import orjson
 import structlog
 from structlog.typing import EventDict, Processor
 
-from flowli.domain.errors import UsageError
-from flowli.domain.ids import Eid, Fid
 from flowli.world import SYSTEM, World
 
 __all__ = ["LEVELS", "bound", "configure", "keeping_context"]
@@ -46,10 +45,10 @@ def configure(*, level: str = "info", json: bool = False, stream: IO[str] | None
         world: the clock of the lines.
 
     Raises:
-        UsageError: there is no such level.
+        ValueError: there is no such level.
     """
     if level.lower() not in LEVELS:
-        raise UsageError(f"there is no log level {level!r}; use one of {', '.join(LEVELS)}")
+        raise ValueError(f"there is no log level {level!r}; use one of {', '.join(LEVELS)}")
     number = logging.getLevelNamesMapping()[level.upper()]
     out = stream or sys.stderr
     shared: list[Processor] = [
@@ -81,7 +80,7 @@ def configure(*, level: str = "info", json: bool = False, stream: IO[str] | None
 
 
 @contextmanager
-def bound(eid: Eid, fid: Fid | None = None, attempt: int | None = None, **more: object) -> Iterator[None]:
+def bound(eid: UUID | str, fid: str | None = None, attempt: int | None = None, **more: object) -> Iterator[None]:
     """Bind what is logged inside to an execution, a frame, an attempt."""
     given = {"eid": str(eid), "fid": fid, "attempt": attempt, **more}
     with structlog.contextvars.bound_contextvars(**{name: value for name, value in given.items() if value is not None}):

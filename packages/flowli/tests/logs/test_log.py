@@ -13,7 +13,6 @@ from uuid import UUID
 import pytest
 import structlog
 
-from flowli.domain.errors import UsageError
 from flowli.log import bound, configure, keeping_context
 from flowli.testing.clock import ManualWorld
 
@@ -91,7 +90,7 @@ def test_levels(out: io.StringIO) -> None:
     structlog.get_logger("app").error("loud")
     assert "quiet" not in out.getvalue()
     assert "loud" in out.getvalue()
-    with pytest.raises(UsageError, match="no log level 'chatty'; use one of debug, info"):
+    with pytest.raises(ValueError, match="no log level 'chatty'; use one of debug, info"):
         set_up(out, level="chatty")
 
 

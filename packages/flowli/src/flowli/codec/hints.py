@@ -115,7 +115,7 @@ def kind(hint: Hint) -> Kind:
         return native
     origin = typing.get_origin(hint) or hint
     if origin is typing.Literal:
-        kinds = {_NATIVE.get(type(arg), "any") for arg in typing.get_args(hint)}
+        kinds: set[Kind] = {_NATIVE.get(type(arg), "any") for arg in typing.get_args(hint)}
         return kinds.pop() if len(kinds) == 1 else "any"
     if not isinstance(origin, type):
         return "any"
