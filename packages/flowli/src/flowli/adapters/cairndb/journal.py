@@ -10,9 +10,9 @@ from flowli.adapters.cairndb.opened import CairnPort, port_method
 from flowli.adapters.cairndb.records import from_log, journal_entries, to_log, to_records
 from flowli.adapters.cairndb.scan import delete_prefix
 from flowli.cairn.commit import log_prefix
-from flowli.cairn.errors import LogTrimmed
 from flowli.cairn.log import Appended as LogAppended
 from flowli.cairn.log import Log
+from flowli.cairn.reader import read_forward
 from flowli.cairn.snapshot import SEGMENT
 from flowli.domain.entries import START, JournalEntry, Position
 from flowli.domain.ids import Eid
@@ -29,8 +29,8 @@ class CairnJournal(CairnPort):
         self, eid: Eid, entries: Sequence[JournalEntry], *, after: Position, epoch: int, writer: str
     ) -> Appended | Overtaken:
         log = self._log(eid)
-        # the first commit of an owner that has just begun: what it read under its lease cannot be deleted yet
-        verify = False if after == START and self._opened.acquired_lately(eid, epoch) else None
+        # an owner knows the tail from under its lease; what was not written then cannot be deleted yet
+        verify = False if self._opened.acquired_lately(eid, epoch) else None
         outcome = await log.append(to_records(entries), after=to_log(after), writer=writer, epoch=epoch, verify=verify)
         if isinstance(outcome, LogAppended):
             if outcome.position.commit % SEGMENT == 0:
@@ -41,11 +41,9 @@ class CairnJournal(CairnPort):
 
     @port_method
     async def read(self, eid: Eid, *, after: Position = START) -> JournalSlice:
-        try:
-            chunk = await self._log(eid).read(to_log(after))
-        except LogTrimmed:
-            # deleted behind its archive, which is where its entries are now
-            return JournalSlice((), after)
+        log = self._log(eid)
+        # the boundary is not asked: what was deleted behind the archive reads as an empty journal, by contract
+        chunk = await read_forward(log.commit, log.segments, to_log(after), None)
         return JournalSlice(journal_entries(chunk.commits), from_log(chunk.position))
 
     @port_method
