@@ -230,7 +230,7 @@ class Cluster:
             self._workers.append(worker)
             await worker.run()
 
-        node.spawn(work())
+        self._supervise(node, node.spawn(work()))
         self.note(node, "starts as a worker")
 
     def _start_sweeper(self, name: str) -> None:
@@ -239,8 +239,18 @@ class Cluster:
         async def sweep() -> None:
             await self._engine(node).sweeper().run(interval_s=1.0)
 
-        node.spawn(sweep())
+        self._supervise(node, node.spawn(sweep()))
         self.note(node, "starts as a sweeper")
+
+    def _supervise(self, node: Node, task: asyncio.Task[None]) -> None:
+        """A role that ends by itself is started again, as a supervisor of processes would."""
+
+        def ended(task: asyncio.Task[None]) -> None:
+            if not task.cancelled() and task.exception() is not None:
+                self.note(node, f"ends: {task.exception()!r}")
+            self.kill(node)
+
+        task.add_done_callback(ended)
 
     def _start_client(self) -> None:
         node = self._node("client")

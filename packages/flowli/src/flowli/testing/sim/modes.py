@@ -17,7 +17,7 @@ from flowli.testing.sim.faults import Fault
 from flowli.testing.sim.workload import Workload
 from flowli.testing.sim.workloads import WORKLOADS
 
-__all__ = ["FREEZES", "SINGLE", "Case", "freezes", "run_case", "storms", "sweep"]
+__all__ = ["ALL", "FREEZES", "SINGLE", "Case", "freezes", "operations_of", "run_case", "storms", "sweep"]
 
 SINGLE: dict[str, Fault] = {
     "refuse": faults.Refuse(),
@@ -43,7 +43,8 @@ FREEZES: dict[str, Fault] = {
     "suspend-between": faults.Freeze(8.0, suspend=True),
 }
 
-_ALL = {**SINGLE, **FREEZES}
+ALL: dict[str, Fault] = {**SINGLE, **FREEZES}
+"""Every fault by name."""
 
 ORDERS: dict[str, dict[str, float]] = {
     "ttl": {"exec_ttl_s": 6.0, "task_ttl_s": 6.0},
@@ -90,7 +91,7 @@ class Case:
             found = tuple(
                 (int(number), fault) for fault, _, number in (one.partition("@") for one in strikes.split(",") if one)
             )
-            if workload not in WORKLOADS or order not in ORDERS or any(fault not in _ALL for _, fault in found):
+            if workload not in WORKLOADS or order not in ORDERS or any(fault not in ALL for _, fault in found):
                 raise ValueError(line)
         except ValueError:
             raise ValueError(f"{line!r} names no run; it has the form steps:1:ttl:hosts:0:vanish@17") from None
@@ -105,7 +106,7 @@ def run_case(case: Case, workloads: dict[str, Workload] | None = None) -> tuple[
 
     def choose(operation: Operation) -> Fault | None:
         if operation.number in strikes:
-            return _ALL[strikes[operation.number]]
+            return ALL[strikes[operation.number]]
         return _storm_fault(storm, operation) if storm is not None else None
 
     skews = {} if storm is None else {name: storm.uniform(-600, 600) for name in ("worker-1", "worker-2", "sweeper-1")}
@@ -117,7 +118,7 @@ def run_case(case: Case, workloads: dict[str, Workload] | None = None) -> tuple[
 def _storm_fault(storm: random.Random, operation: Operation) -> Fault | None:
     if storm.random() >= 0.04:
         return None
-    return _ALL[storm.choice(sorted(_ALL))]
+    return ALL[storm.choice(sorted(ALL))]
 
 
 def operations_of(workload: str, seed: int = 1) -> int:
