@@ -163,6 +163,10 @@ def test_an_older_epoch_after_a_newer_one_is_an_anomaly() -> None:
     assert any("epoch 2 after epoch 3" in anomaly.problem for anomaly in folded.anomalies)
 
 
+def test_a_start_out_of_its_place_lowers_no_epoch() -> None:
+    assert fold((3, ExecutionResumed(3)), STARTED).epoch == 3
+
+
 def test_every_end_is_final_and_releases_the_lease() -> None:
     for end, status in (
         (ExecutionCompleted("value"), ExecutionStatus.COMPLETED),

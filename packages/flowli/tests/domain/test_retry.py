@@ -35,6 +35,10 @@ def test_delays_grow_to_their_greatest() -> None:
     assert [policy.delay(n, lambda: 0.5).total_seconds() for n in (1, 2, 3, 4, 1000)] == [1, 2, 4, 5, 5]
 
 
+def test_a_steep_policy_of_many_attempts_stays_at_its_greatest_delay() -> None:
+    assert RetryPolicy(999, backoff_factor=1e6, jitter=0.0).delay(500, lambda: 0.5) == timedelta(minutes=5)
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.integers(1, 10_000), st.floats(0, 1, exclude_max=True), st.floats(0, 1), st.floats(1, 1e6))
 def test_a_delay_is_never_negative_and_within_its_jitter(n: int, draw: float, jitter: float, factor: float) -> None:
