@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 
-from flowli import Context, Registry, RetryPolicy
+from flowli import Context, Engine, MemoryBackend, Registry, RetryPolicy, Site
 
 registry = Registry()
 
@@ -69,6 +69,10 @@ def make() -> Registry:
 
 async def make_later() -> Registry:
     return registry
+
+
+def engine() -> Engine:
+    return Engine(MemoryBackend().ports, Site.local("shop"), registry=registry)
 
 
 def needs(name: str) -> Registry:

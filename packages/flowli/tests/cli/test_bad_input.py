@@ -1,32 +1,18 @@
 """Bad input: one clear sentence, the right exit code, nothing stored."""
 
+import asyncio
 import json
 import os
-import stat
 from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
+from flowli.cairn.database import Cairn
+from flowli.cairn.layout import LAYOUT_KEY
+from flowli.stores import open_store
+from flowli.world import SYSTEM
+
 EID = "0197a1b2-0000-7000-8000-000000000000"
-
-
-@pytest.fixture
-def bucket(tmp_path, monkeypatch) -> Path:
-    """An application and the URL of a bucket that does not exist yet."""
-    monkeypatch.setenv("PYTHONPATH", str(HERE))
-    monkeypatch.syspath_prepend(str(HERE))
-    folder = tmp_path / "bucket"
-    monkeypatch.setenv("FLOWLI_STORAGE", f"file:{folder}")
-    monkeypatch.setenv("FLOWLI_APP", "shop:registry")
-    return folder
-
-
-@pytest.fixture
-def shop(environment, bucket):
-    """Both, with an environment that holds nothing else."""
-    os.environ["FLOWLI_STORAGE"], os.environ["FLOWLI_APP"] = f"file:{bucket}", "shop:registry"
-    return bucket
 
 
 def stored(folder: Path) -> list[str]:
@@ -47,6 +33,8 @@ START = [
     (["start", "echo", "--arg", "text=a", "--arg", "times=many"], "args.times"),
     (["start", "purchase", "--json", '{"order": {"id": "A", "cents": NaN}}'], "args.order.cents"),
     (["start", "purchase", "--json", '{"order": {"id": "A", "cents": 99999999999999999999}}'], "args.order.cents"),
+    (["start", "purchase", "--json", '{"order": {"id": "A"}}'], "args.order.cents: the field 'cents' is missing"),
+    (["start", "purchase", "--json", '{"order": {"id": "A", "cents": "many"}}'], "args.order.cents: a str"),
     (["start", "echo", "--arg", "text=a", "--key", "../x"], "cannot be used"),
     (["start", "echo", "--arg", "text=a", "--queue", "a/b"], "queue 'a/b' is not a name"),
     (["start", "echo", "--json", "{text: a}"], "--json is not JSON"),
@@ -59,12 +47,12 @@ START = [
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), START)
-def test_a_start_with_bad_input_stores_nothing(invoke, shop, arguments, sentence):
+def test_a_start_with_bad_input_stores_nothing(invoke, bucket, arguments, sentence):
     done = invoke(*arguments)
     assert sentence in " ".join(done.stderr.split())
     assert done.exit_code == 2
     assert done.stdout == ""
-    assert stored(shop) == []
+    assert stored(bucket) == []
 
 
 IDS = [
@@ -88,20 +76,20 @@ IDS = [
 
 
 @pytest.mark.parametrize(("arguments", "code", "sentence"), IDS)
-def test_an_id_that_leads_nowhere_is_told_and_nothing_is_stored(invoke, shop, arguments, code, sentence):
-    shop.mkdir()
+def test_an_id_that_leads_nowhere_is_told_and_nothing_is_stored(invoke, bucket, arguments, code, sentence):
+    bucket.mkdir()
     done = invoke(*arguments)
     assert sentence in " ".join(done.stderr.split())
     assert done.exit_code == code
     assert done.stdout == ""
-    assert stored(shop) == []
+    assert stored(bucket) == []
 
 
 APPS = [
     ("shop", "has not the form module:attr"),
     ("shop:", "has not the form module:attr"),
     ("there_is_no_shop:registry", "there is no module 'there_is_no_shop'"),
-    ("shop:registri", "shop has no 'registri'; did you mean 'registry'?"),
+    ("shop:registri", "shop has no 'registri'; did you mean 'registry'"),
     ("shop:number", "is a int; name a Registry, an Engine, or a callable"),
     ("shop:needs", "needs arguments; name a callable that takes none"),
     ("shop:Order", "needs arguments"),
@@ -109,12 +97,12 @@ APPS = [
 
 
 @pytest.mark.parametrize(("target", "sentence"), APPS)
-def test_an_application_that_is_none_is_told(invoke, shop, target, sentence):
+def test_an_application_that_is_none_is_told(invoke, bucket, target, sentence):
     done = invoke("start", "echo", "--arg", "text=a", "--app", target)
     assert sentence in done.stderr
     assert done.exit_code == 2
     assert "Traceback" not in done.stderr
-    assert stored(shop) == []
+    assert stored(bucket) == []
 
 
 @pytest.mark.parametrize(
@@ -127,7 +115,7 @@ def test_an_application_that_is_none_is_told(invoke, shop, target, sentence):
     ],
 )
 def test_an_application_that_does_not_import_is_shown_with_its_own_traceback(
-    invoke, shop, tmp_path, source, line, monkeypatch
+    invoke, bucket, tmp_path, source, line, monkeypatch
 ):
     name = f"broken_{abs(hash(source))}"
     (tmp_path / f"{name}.py").write_text(source)
@@ -141,7 +129,7 @@ def test_an_application_that_does_not_import_is_shown_with_its_own_traceback(
 
 
 @pytest.mark.parametrize("command", ["worker", "dev", "start echo"])
-def test_a_command_that_needs_an_application_says_how_to_name_one(invoke, shop, monkeypatch, command):
+def test_a_command_that_needs_an_application_says_how_to_name_one(invoke, bucket, monkeypatch, command):
     monkeypatch.delenv("FLOWLI_APP")
     done = invoke(*command.split())
     assert done.exit_code == 2
@@ -160,24 +148,52 @@ def test_a_command_that_needs_a_bucket_says_how_to_name_one(invoke, environment)
         ("flie:./bucket", 2, "did you mean 'file'?"),
         ("bucket", 2, ""),
         ("file:", 2, ""),
-        ("file:/proc/nowhere/bucket", 3, "/proc/nowhere"),
+        ("file:/no/such/parent/bucket", 3, "/no/such/parent/bucket"),
+        (f"file:{Path(__file__)}", 2, "is not a folder"),
     ],
 )
-def test_a_storage_that_cannot_be_is_told(invoke, shop, url, code, sentence):
+def test_a_storage_that_cannot_be_is_told(invoke, bucket, url, code, sentence):
     done = invoke("list", "--storage", url)
     assert sentence in done.stderr
     assert done.exit_code == code, done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_an_unwritable_bucket_is_told(invoke, shop):
-    shop.mkdir(mode=stat.S_IRUSR | stat.S_IXUSR)
-    done = invoke("start", "echo", "--arg", "text=a")
+@pytest.mark.parametrize(
+    "command", [["list"], ["status", EID], ["signal", EID, "news"], ["retention", "--older-than", "1d"]]
+)
+def test_a_bucket_that_is_missing_is_told_and_not_made(invoke, bucket, command):
+    done = invoke(*command)
     assert done.exit_code == 3
+    assert str(bucket) in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not bucket.exists()
 
 
-def test_errors_come_as_json_where_a_script_asks(invoke, shop):
+@pytest.mark.parametrize("url", ["file:/sys/flowli-bucket", "file:/proc/self/flowli-bucket"])
+@pytest.mark.parametrize("command", [["start", "echo", "--arg", "text=a"], ["worker"], ["sweeper", "--once"]])
+def test_a_bucket_that_cannot_be_written_is_told(invoke, bucket, url, command):
+    done = invoke(*command, "--storage", url)
+    assert done.exit_code == 3
+    assert "flowli-bucket" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", [["start", "echo", "--arg", "text=a"], ["list"], ["worker"], ["status", EID]])
+def test_a_bucket_of_a_newer_layout_is_refused_naming_both_versions(invoke, bucket, command):
+    async def newer() -> None:
+        cairn = Cairn(open_store(os.environ["FLOWLI_STORAGE"]), SYSTEM)
+        await cairn.documents.create(LAYOUT_KEY, {"layout": 99, "formats": {}})
+        await cairn.close()
+
+    asyncio.run(newer())
+    done = invoke(*command)
+    assert done.exit_code == 3
+    assert "The bucket has layout version 99 and this release of flowli knows versions up to 1." in done.stderr
+    assert stored(bucket) == []
+
+
+def test_errors_come_as_json_where_a_script_asks(invoke, bucket):
     done = invoke("--json", "start", "ehco")
     assert json.loads(done.stderr)["error"] == {
         "kind": "UnknownWorkflow",

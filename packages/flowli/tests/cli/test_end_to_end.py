@@ -104,96 +104,11 @@ def test_an_execution_is_started_run_signalled_and_looked_at_by_processes_of_the
 
     shown = flowli("show", eid, "--values")
     assert re.search(r'^charge#1 +step +completed +\S+ +"receipt-A-1"$', shown, re.MULTILINE)
-    assert re.search(r"^receive\S+ +receive +completed", shown, re.MULTILINE)
+    assert re.search(r"^parcels#1 +receive +completed", shown, re.MULTILINE)
     journal = flowli("journal", eid).splitlines()
     assert "execution.started" in journal[0]
     assert "execution.completed" in journal[-1]
     assert "receipt" not in "".join(journal)
-
-
-def test_scripts_get_json(flowli):
-    eid = json.loads(flowli("--json", "start", "echo", "--arg", "text=17", "--version", "1"))["eid"]
-    flowli.work()
-    assert flowli.json("status", eid)["value"] == ["17"]
-    (listed,) = flowli.json("list", "--status", "completed")
-    assert (listed["eid"], listed["workflow"], listed["version"]) == (eid, "echo", "1")
-    assert flowli.json("list", "--status", "failed") == flowli.json("list", "--workflow", "none") == []
-    assert flowli.json("show", eid)["status"] == "completed"
-    entries = [json.loads(line) for line in flowli("journal", eid, "--json").splitlines()]
-    assert len(entries) >= 2
-    assert json.loads(flowli("--json", "start", "echo", "--arg", "text=a", "--wait", "0.2", code=4) or "null") is None
-    assert json.loads(flowli.errors.splitlines()[-1])["error"]["kind"] == "ResultTimeout"
-
-
-def test_an_execution_that_fails_is_refused_and_shown(flowli):
-    eid = flowli("start", "fail").strip()
-    flowli.work()
-    assert flowli("start", "fail", "--key", "again", "--wait", "0.1", code=4) == ""
-    assert re.search(r"^error +RuntimeError: it broke$", flowli("status", eid), re.MULTILINE)
-    assert "RuntimeError: it broke" in flowli("list")
-    flowli.work()
-    flowli("start", "fail", "--key", "again", "--wait", code=1)
-    assert flowli.errors.splitlines()[-1].endswith("failed: RuntimeError: it broke")
-    flowli("signal", eid, "x", code=1)
-
-
-def test_failed_attempts_stand_below_their_frame(flowli):
-    eid = flowli("start", "stumble").strip()
-    flowli.work("--with-sweeper")
-    shown = flowli("show", eid)
-    assert re.search(r"^flaky#1 +step +completed", shown, re.MULTILINE)
-    assert re.search(r"^  attempt 1 +failed +\S+ +ValueError: not yet$", shown, re.MULTILINE)
-
-
-def test_the_verbs_of_an_operator(flowli):
-    eid = flowli("start", "purchase", "--json", ORDER).strip()
-    flowli.work()
-    assert "pause requested" in flowli("pause", eid, "--reason", "audit")
-    flowli.work()
-    assert "an operator: paused" in flowli("status", eid)
-    assert f"flowli resume {eid}" in flowli("status", eid)
-    flowli("resume", eid)
-    flowli.work()
-    assert "message on channel parcels" in flowli("status", eid)
-    flowli("cancel", eid, "--reason", "wrong order")
-    flowli.work()
-    assert flowli.json("status", eid)["status"] == "cancelled"
-    flowli("cancel", eid, code=1)
-
-    other = flowli("start", "purchase", "--json", ORDER).strip()
-    assert "terminated" in flowli("terminate", other, "--reason", "stuck")
-    assert flowli.json("status", other)["reason"] == "stuck"
-
-
-def test_migrate_moves_an_execution_to_a_known_version(flowli):
-    eid = flowli("start", "echo", "--arg", "text=a", "--version", "1").strip()
-    flowli("migrate", eid, "--version", "9", code=2)
-    assert "known are '1', '2'" in flowli.errors
-    flowli("migrate", eid, "--version", "2")
-    flowli.work()
-    assert flowli.json("status", eid)["value"] == ["A"]
-
-
-def test_an_ambiguous_prefix_lists_what_it_fits(flowli):
-    ids = [flowli("start", "echo", "--arg", "text=a").strip() for _ in range(2)]
-    shared = "".join(a for a, b in zip(*ids, strict=True) if a == b)
-    flowli("status", shared[:6], code=1)
-    assert all(eid in flowli.errors for eid in ids)
-    assert "type more of it" in flowli.errors
-    flowli("status", shared[:6] + "zz", code=2)
-    wrong = shared[:8] + ("0" if ids[0][9] != "0" else "f")
-    flowli("status", wrong, code=1)
-    assert ids[0] in flowli.errors or "no execution begins" in flowli.errors
-
-
-def test_a_sweeper_pass_fires_what_is_due(flowli):
-    eid = flowli("start", "nap", "--arg", "seconds=2.2").strip()
-    flowli.work()
-    assert "timer" in flowli("status", eid)
-    assert flowli("start", "nap", "--arg", "seconds=0", "--key", "k", "--wait", "0.01", code=4) == ""
-    report = flowli.json("sweeper", "--once")
-    assert isinstance(report, dict)
-    assert report
 
 
 def test_a_worker_drains_on_sigterm(flowli):
@@ -218,16 +133,6 @@ def test_dev_shows_what_happens_one_line_an_event(flowli):
     assert '"receipt-A-1: 1"' in until(lines, "completed:")
     dev.send_signal(signal.SIGINT)
     assert dev.wait(timeout=20) == 0
-
-
-def test_retention_archives_and_the_journal_stays_readable(flowli):
-    eid = flowli("start", "echo", "--arg", "text=a").strip()
-    flowli.work()
-    assert flowli("retention", "--older-than", "0s", "--dry-run")
-    assert flowli.json("status", eid)["archived_at"] is None
-    flowli("retention", "--older-than", "0s")
-    assert flowli.json("status", eid)["archived_at"]
-    assert "execution.completed" in flowli("journal", eid)
 
 
 def test_what_init_makes_runs_and_passes_its_test(flowli):

@@ -72,6 +72,9 @@ def translate(error: BaseException) -> CommandFailed | None:
     from flowli.plugins import PluginError
 
     for leaf in _leaves(error):
+        if isinstance(leaf.__cause__, PluginError | StoreConfigError):
+            code = ExitCode.USAGE  # the storage was named wrongly: no store was asked
+            return CommandFailed(" ".join(str(leaf).split()), code, type(leaf.__cause__).__name__)
         match leaf:
             case CommandFailed():
                 return leaf

@@ -16,6 +16,7 @@ __all__ = ["resolve"]
 _WHOLE = 36
 _PREFIX = re.compile(r"[0-9a-f-]{1,35}", re.ASCII)
 _SHOWN = 5
+_NEWEST = 1000
 
 
 async def resolve(session: Session, text: str) -> Eid:
@@ -31,11 +32,11 @@ async def resolve(session: Session, text: str) -> Eid:
     from flowli.cli.index import opened
 
     async with opened(session) as index:
-        found = index.by_prefix(prefix, limit=_SHOWN + 1)
+        found = await index.beginning_with(prefix, limit=_SHOWN + 1)
         if len(found) == 1:
             return found[0].eid
         if not found:
-            near = _near(index.newest(1000), prefix)
+            near = _near([str(row.eid) for row in await index.rows(limit=_NEWEST)], prefix)
             hint = f"; the nearest are {', '.join(near)}" if near else "; `flowli list` shows those that exist"
             raise CommandFailed(f"no execution begins with {text!r}{hint}", ExitCode.REFUSED, "UnknownExecution")
     ids = ", ".join(str(row.eid) for row in found[:_SHOWN])

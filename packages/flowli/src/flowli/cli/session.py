@@ -15,9 +15,9 @@ from flowli.cli.options import Settings, settings
 from flowli.cli.render.screen import Screen
 
 if TYPE_CHECKING:
+    from flowli.adapters.cairndb import CairnBackend
     from flowli.domain.data import Data
     from flowli.domain.ids import Eid
-    from flowli.domain.ports import Ports
     from flowli.domain.provenance import Actor
     from flowli.runtime import Engine, EngineConfig, Registry
 
@@ -53,6 +53,14 @@ class Session:
 
         return await resolve(self, text)
 
+    async def check_bucket(self) -> None:
+        """Make sure that the bucket can be used, before a process begins that would try again for ever.
+
+        Raises:
+            BackendError: it cannot.
+        """
+        await self.engine.ports.control.read(limit=1)
+
     async def value(self, eid: Eid) -> Data:
         """What a completed execution returned, as it is recorded; None for any other."""
         from flowli.domain.entries import ExecutionCompleted
@@ -67,6 +75,7 @@ def run(
     needs_app: str = "",
     worker_id: str | None = None,
     log: str = "warning",
+    create: bool = False,
 ) -> None:
     """Open a session, run ``body`` in it on a fresh event loop, close it.
 
@@ -74,6 +83,7 @@ def run(
         needs_app: name of the command, if it cannot do without ``--app``.
         worker_id: names this process in everything it writes.
         log: log level unless ``--log-level`` says otherwise.
+        create: a bucket folder that does not exist is made; otherwise it is refused, for its name may be misspelt.
     """
     from flowli.log import configure
 
@@ -81,7 +91,7 @@ def run(
     configure(level=found.log_level or log, json=found.json)
 
     async def main() -> None:
-        async with _opened(found, needs_app, worker_id) as session:
+        async with _opened(found, needs_app, worker_id, create=create) as session:
             await body(session)
 
     asyncio.run(main())
@@ -101,7 +111,7 @@ def operator() -> Actor:
 
 
 @asynccontextmanager
-async def _opened(found: Settings, needs_app: str, worker_id: str | None) -> AsyncIterator[Session]:
+async def _opened(found: Settings, needs_app: str, worker_id: str | None, *, create: bool) -> AsyncIterator[Session]:
     from flowli.cli.application import load_application
     from flowli.domain.provenance import Site
     from flowli.runtime import Engine, Registry
@@ -124,23 +134,29 @@ async def _opened(found: Settings, needs_app: str, worker_id: str | None) -> Asy
         message = "no storage is named; give --storage URL (for example file:./bucket) or set FLOWLI_STORAGE"
         raise CommandFailed(message, ExitCode.USAGE, "NoStorage")
     site = Site.local(worker_id or f"cli-{os.getpid()}")
-    async with _ports(found.storage) as ports:
-        engine = Engine(ports, site, registry=app or Registry(), config=_config(found))
-        try:
-            yield Session(engine, screen, found, found.storage, has_app=app is not None)
-        finally:
-            await engine.close()
+    registry = Registry() if app is None else app
+    async with _backend(found.storage if create else _existing(found.storage)) as backend:
+        engine = Engine(backend.ports, site, registry=registry, config=_config(found))
+        yield Session(engine, screen, found, backend.url, has_app=app is not None)
+        await engine.close()  # not after an error: what could not be announced would be waited for
 
 
 @asynccontextmanager
-async def _ports(url: str) -> AsyncIterator[Ports]:
+async def _backend(url: str) -> AsyncIterator[CairnBackend]:
     from flowli.adapters.cairndb import CairnBackend
 
     backend = CairnBackend.open(url)
     try:
-        yield backend.ports
+        yield backend
     finally:
         await backend.close()
+
+
+def _existing(url: str) -> str:
+    """The URL that does not make a bucket folder which is missing."""
+    if not url.startswith("file:") or "create=" in url:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}create=false"
 
 
 def _config(found: Settings) -> EngineConfig:

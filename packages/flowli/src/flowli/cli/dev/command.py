@@ -47,13 +47,14 @@ def dev(queues: tuple[str, ...], concurrency: int, reload: bool) -> None:
     async def body(session: Session) -> None:
         engine = session.engine
         registry = engine.registry
+        await session.check_bucket()
         names = queues or tuple(sorted({"default", *(one.queue for one in registry)}))
         working = engine.worker(names, concurrency=concurrency, sweeper=True)
         _hello(session, registry, names)
         with draining(working.stop, engine.config.grace_s), _view(session) as view:
             await _show(session, working, view)
 
-    run(body, needs_app="dev", worker_id="dev", log="warning")
+    run(body, needs_app="dev", worker_id="dev", log="warning", create=True)
 
 
 async def _show(session: Session, working: Worker, view: LinesView | TerminalView) -> None:

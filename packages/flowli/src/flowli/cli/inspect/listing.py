@@ -11,7 +11,7 @@ from flowli.cli.session import Session, run
 from flowli.cli.shell import FlowliCommand
 
 if TYPE_CHECKING:
-    from flowli.cli.index import Row
+    from flowli.adapters.projection import ExecutionRow
     from flowli.cli.render.screen import Cell
     from flowli.domain.data import Data
     from flowli.timestamp import Timestamp
@@ -43,15 +43,17 @@ def list_executions(statuses: tuple[str, ...], workflow: str | None, limit: int)
 
     async def body(session: Session) -> None:
         from flowli.cli.index import opened
+        from flowli.domain.execution import ExecutionStatus
 
         async with opened(session) as index:
-            rows = index.rows(statuses=statuses, workflow=workflow, limit=limit + 1)
+            wanted = [ExecutionStatus(one) for one in statuses]
+            rows = await index.rows(statuses=wanted, workflow=workflow, limit=limit + 1)
         _print(session, rows[:limit], more=len(rows) > limit)
 
     run(body)
 
 
-def _print(session: Session, rows: list[Row], *, more: bool) -> None:
+def _print(session: Session, rows: list[ExecutionRow], *, more: bool) -> None:
     screen = session.screen
     if screen.json_wanted:
         screen.json([_data(row) for row in rows])
@@ -65,33 +67,33 @@ def _print(session: Session, rows: list[Row], *, more: bool) -> None:
         screen.note(f"flowli: only the newest {len(rows)} are shown; --limit shows more")
 
 
-def _cells(row: Row, now: Timestamp) -> list[Cell]:
+def _cells(row: ExecutionRow, now: Timestamp) -> list[Cell]:
     from flowli.cli.render import words
 
     age = words.duration(now - row.created_at)
-    return [str(row.eid), f"{row.workflow} {row.version}", words.status(row.status), age, _detail(row, now)]
+    return [str(row.eid), f"{row.workflow} {row.version}", words.status(row.status.value), age, _detail(row, now)]
 
 
-def _detail(row: Row, now: Timestamp) -> str:
+def _detail(row: ExecutionRow, now: Timestamp) -> str:
     from flowli.cli.render import words
 
-    if row.error:
-        return " ".join(row.error.split())
-    return ", ".join(words.on(wait, now) for wait in row.waits_on)
+    if row.error is not None:
+        return " ".join(str(row.error).split())
+    return ", ".join(words.on(wait, now) for wait in row.waits_on) or row.reason
 
 
-def _data(row: Row) -> dict[str, Data]:
+def _data(row: ExecutionRow) -> dict[str, Data]:
     from flowli.codec import dump
 
     return {
         "eid": str(row.eid),
         "workflow": row.workflow,
         "version": row.version,
-        "status": row.status,
+        "status": row.status.value,
         "queue": row.queue,
-        "key": row.key,
+        "key": row.dispatch_key,
         "created_at": str(row.created_at),
-        "changed_at": str(row.changed_at),
+        "changed_at": str(row.updated_at),
         "waits_on": [dump(wait) for wait in row.waits_on],
-        "error": row.error,
+        "error": None if row.error is None else dump(row.error),
     }

@@ -15,7 +15,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @contextmanager
-def draining(stop: Callable[[], None], grace_s: float) -> Iterator[None]:
+def draining(stop: Callable[[], object], grace_s: float) -> Iterator[None]:
     """Handle the signals of this process while the body runs.
 
     Args:

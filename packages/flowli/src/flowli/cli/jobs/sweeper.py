@@ -29,6 +29,7 @@ def sweeper(interval: timedelta, once: bool) -> None:
     """
 
     async def body(session: Session) -> None:
+        await session.check_bucket()
         sweeping = session.engine.sweeper()
         if once:
             counts(session.screen, await sweeping.sweep_once())
@@ -36,4 +37,4 @@ def sweeper(interval: timedelta, once: bool) -> None:
         with draining(sweeping.stop, session.engine.config.grace_s):
             await sweeping.run(interval_s=interval.total_seconds())
 
-    run(body, log="info")
+    run(body, log="info", create=True)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import TYPE_CHECKING
+
 import click
 
 from flowli.cli.jobs.stopping import draining
 from flowli.cli.options import common, engine_options
 from flowli.cli.session import Session, run
 from flowli.cli.shell import FlowliCommand
+
+if TYPE_CHECKING:
+    from flowli.runtime import Worker
 
 __all__ = ["worker"]
 
@@ -46,14 +52,24 @@ def worker(
 
     async def body(session: Session) -> None:
         engine = session.engine
+        await session.check_bucket()
         working = engine.worker(tuple(dict.fromkeys(queues)), concurrency=concurrency, sweeper=with_sweeper)
-        with draining(working.stop, engine.config.grace_s):
-            if until_idle:
-                await working.run_until_idle()
-            else:
+        if until_idle:
+            await _until_idle(working, engine.config.grace_s)
+        else:
+            with draining(working.stop, engine.config.grace_s):
                 await working.run()
 
-    run(body, needs_app="worker", worker_id=worker_id or _local_id(), log="info")
+    run(body, needs_app="worker", worker_id=worker_id or _local_id(), log="info", create=True)
+
+
+async def _until_idle(working: Worker, grace_s: float) -> None:
+    async with working:
+        work = asyncio.ensure_future(working.run_until_idle())
+        with draining(work.cancel, grace_s):
+            await asyncio.wait({work})
+    if not work.cancelled():
+        work.result()
 
 
 def _local_id() -> str:

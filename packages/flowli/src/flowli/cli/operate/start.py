@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -76,7 +76,7 @@ def start(
 
     async def body(session: Session) -> None:
         fn = session.engine.registry.get(name, version).fn if session.has_app else None
-        args, kwargs = _arguments(fn, data, pairs)
+        args, kwargs = _typed(fn, *_arguments(fn, data, pairs))
         started = await session.engine.start_args(
             name,
             args,
@@ -92,7 +92,7 @@ def start(
         )
         await _answer(session, started, wait)
 
-    run(body, needs_app="" if version else "start")
+    run(body, needs_app="" if version else "start", create=True)
 
 
 async def _answer(session: Session, started: StartResult, wait: timedelta | None) -> None:
@@ -112,7 +112,7 @@ async def _answer(session: Session, started: StartResult, wait: timedelta | None
 
 
 def _arguments(fn: Workflow | None, data: str | None, pairs: tuple[str, ...]) -> tuple[list[Data], dict[str, Data]]:
-    """The arguments by place and by name, in their JSON form; the codec reads them by the signature."""
+    """The arguments by place and by name, in their JSON form."""
     if data is None:
         return [], key_values(pairs, _texts(fn) if fn is not None else ())
     match json_value("--json", data):
@@ -122,6 +122,17 @@ def _arguments(fn: Workflow | None, data: str | None, pairs: tuple[str, ...]) ->
             return placed, {}
         case _:
             raise click.BadParameter("write an object with the arguments by name, or an array", param_hint="--json")
+
+
+def _typed(
+    fn: Workflow | None, placed: list[Data], named: dict[str, Data]
+) -> tuple[Sequence[object], Mapping[str, object]]:
+    """The values that the workflow is annotated with; an error names the place inside the value."""
+    if fn is None:
+        return placed, named
+    from flowli.codec import load_arguments
+
+    return load_arguments(fn, {"args": placed, "kwargs": named}, skip_first=True)
 
 
 def _texts(fn: Workflow) -> set[str]:
