@@ -179,7 +179,14 @@ async def test_messages_and_markers(ports: Ports, store: CountingStore, cost: Co
     marker = WaitMarker(channel, eid, 1, ("root/receive#1",))
     assert await cost(ports.channel.mark(marker)) == Bill(put=1)
     assert await cost(ports.channel.marker(channel, eid)) == Bill(get=1)
-    assert await cost(ports.channel.unmark(channel, eid, up_to_epoch=1)) == Bill(get=1, delete=1)
+    assert await cost(ports.channel.unmark(channel, eid, up_to_epoch=1)) == Bill(delete=1)
+    assert await cost(ports.channel.read(channel, limit=1)) == Bill(get=1)
+
+
+async def test_a_first_commit_after_a_look_at_the_archive_reads_nothing(ports: Ports, cost: Cost) -> None:
+    eid = new_eid()
+    assert await cost(ports.archive.get(eid)) == Bill(get=1)
+    assert await cost(ports.journal.append(eid, [entry(1)], after=START, epoch=1, writer="w-1")) == Bill(put=1)
 
 
 async def test_timers_cost_what_is_due(ports: Ports, cost: Cost) -> None:

@@ -170,6 +170,13 @@ class Log:
             self._learn(chunk.position, asked_s)
         return chunk
 
+    def untrimmed(self, asked_s: float) -> None:
+        """Nothing of this log had been trimmed at ``asked_s`` (boottime): so near to it a win needs no look at the
+        boundary.
+        """
+        if self._tail is None:
+            self._learn(START, asked_s)
+
     async def commit(self, number: int) -> Commit | None:
         """Read one commit; None if there is none."""
         key = commit_key(self.name, number)

@@ -30,7 +30,12 @@ class CairnArchive(CairnPort):
 
     @port_method
     async def get(self, eid: Eid) -> ArchivedExecution | None:
-        return await _read(self._documents, eid)
+        asked_s = self._world.boottime_s()
+        archived = await _read(self._documents, eid)
+        if archived is None:
+            boundary = ArchiveBoundary(self._documents, eid)
+            self._cairn.log(keys.journal_log(eid), boundary=boundary).untrimmed(asked_s)
+        return archived
 
     @port_method
     async def replace(self, archived: ArchivedExecution) -> None:

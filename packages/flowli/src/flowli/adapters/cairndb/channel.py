@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 from flowli.adapters.cairndb import keys
-from flowli.adapters.cairndb.opened import CairnPort, port_method
+from flowli.adapters.cairndb.opened import CairnPort, Opened, port_method
 from flowli.adapters.cairndb.records import from_log, to_log
 from flowli.adapters.cairndb.scan import delete_prefix, list_keys, read_all
 from flowli.cairn.commit import log_prefix
@@ -22,9 +23,16 @@ from flowli.domain.ports.channel import Messages
 
 __all__ = ["CairnChannel"]
 
+_REMEMBERED = 2048
+
 
 class CairnChannel(CairnPort):
     """Channels and their wait markers."""
+
+    def __init__(self, opened: Opened) -> None:
+        super().__init__(opened)
+        # markers as they were written here last, so that removing one costs no read
+        self._written: OrderedDict[str, Doc] = OrderedDict()
 
     @port_method
     async def send(self, message: Message) -> Message:
@@ -33,8 +41,8 @@ class CairnChannel(CairnPort):
         return replace(message, seq=position.seq, commit=position.commit)
 
     @port_method
-    async def read(self, channel: str, *, after: Position = START) -> Messages:
-        chunk = await self._log(channel).read(to_log(after))
+    async def read(self, channel: str, *, after: Position = START, limit: int | None = None) -> Messages:
+        chunk = await self._log(channel).read(to_log(after), limit)
         messages = tuple(message for commit in chunk.commits for message in _messages(commit))
         return Messages(messages, from_log(chunk.position))
 
@@ -50,22 +58,28 @@ class CairnChannel(CairnPort):
     async def mark(self, marker: WaitMarker) -> bool:
         body = dump(marker)
         outcome = await self._documents.create(keys.marker(marker.channel, marker.eid), body)
-        doc: Doc | None = None if isinstance(outcome, Created) else outcome.doc
+        if isinstance(outcome, Created):
+            self._remember(outcome.doc)
+            return True
+        doc: Doc | None = outcome.doc
         while doc is not None:
             if _marker(doc).epoch > marker.epoch:
                 return False
             swapped = await self._documents.swap(doc, body)
             if isinstance(swapped, Swapped):
+                self._remember(swapped.doc)
                 return True
-            if swapped.doc is None:
-                return await self.mark(marker)
             doc = swapped.doc
-        return True
+        return await self.mark(marker)
 
     @port_method
     async def unmark(self, channel: str, eid: Eid, *, up_to_epoch: int) -> bool:
+        key = keys.marker(channel, eid)
+        known = self._written.pop(key, None)
+        if known is not None and _marker(known).epoch <= up_to_epoch and await self._documents.remove(known):
+            return True
         while True:
-            doc = await self._documents.read(keys.marker(channel, eid))
+            doc = await self._documents.read(key)
             if doc is None or _marker(doc).epoch > up_to_epoch:
                 return False
             if await self._documents.remove(doc):
@@ -85,6 +99,12 @@ class CairnChannel(CairnPort):
     async def delete(self, channel: str) -> None:
         await delete_prefix(self._documents, keys.marker_prefix(channel))
         await delete_prefix(self._documents, log_prefix(keys.channel_log(channel)))
+
+    def _remember(self, doc: Doc) -> None:
+        self._written[doc.key] = doc
+        self._written.move_to_end(doc.key)
+        if len(self._written) > _REMEMBERED:
+            self._written.popitem(last=False)
 
     def _log(self, channel: str) -> Log:
         # the channel of an execution goes as a whole with it; a global one is trimmed behind a boundary

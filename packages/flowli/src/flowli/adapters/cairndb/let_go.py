@@ -30,7 +30,7 @@ from flowli.timestamp import Timestamp
 __all__ = ["ack", "bury", "nack", "renew", "revive", "withdraw"]
 
 
-async def renew(state: QueueState, lease: TaskLease) -> TaskLease:
+async def renew(state: QueueState, lease: TaskLease, *, alive: bool) -> TaskLease:
     """Write the lease anew.
 
     Raises:
@@ -40,7 +40,7 @@ async def renew(state: QueueState, lease: TaskLease) -> TaskLease:
     if found is None:
         raise _gone(lease)
     try:
-        renewed = await state.leases.renew(found)
+        renewed = await state.leases.renew(found, deaths=0 if alive else None)
     except LeaseGone:
         state.let_go(found.key)
         raise

@@ -41,8 +41,8 @@ class CairnQueue(CairnPort):
         return await Take(self._state, queue, settings, holder, ttl_s, limit).run()
 
     @port_method
-    async def renew(self, lease: TaskLease) -> TaskLease:
-        return await let_go.renew(self._state, lease)
+    async def renew(self, lease: TaskLease, *, alive: bool = False) -> TaskLease:
+        return await let_go.renew(self._state, lease, alive=alive)
 
     @port_method
     async def ack(self, leases: Iterable[TaskLease]) -> None:

@@ -29,11 +29,11 @@ class MemoryChannel:
         messages.append(replace(message, seq=place, commit=place))
         return messages[-1]
 
-    async def read(self, channel: str, *, after: Position = START) -> Messages:
-        """All that follows."""
+    async def read(self, channel: str, *, after: Position = START, limit: int | None = None) -> Messages:
+        """What follows."""
         await turn()
         messages = self._messages.get(channel, [])
-        new = tuple(messages[after.commit :])
+        new = tuple(messages[after.commit : None if limit is None else after.commit + limit])
         return Messages(new, Position(new[-1].commit, new[-1].seq) if new else after)
 
     async def end(self, channel: str) -> Position:

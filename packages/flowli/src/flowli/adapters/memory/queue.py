@@ -95,13 +95,14 @@ class MemoryQueue:
                 break
         return taken
 
-    async def renew(self, lease: TaskLease) -> TaskLease:
+    async def renew(self, lease: TaskLease, *, alive: bool = False) -> TaskLease:
         """Touch the lease."""
         await turn()
         item = self._held(lease)
         if item is None:
             raise LeaseLost(f"task {lease.task.task_id} is no longer held by {lease.holder}")
         item.changed_s = self._world.monotonic_s()
+        item.deaths = 0 if alive else item.deaths
         return item.lease()
 
     async def ack(self, leases: Iterable[TaskLease]) -> None:

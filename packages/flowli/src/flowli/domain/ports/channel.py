@@ -15,7 +15,7 @@ __all__ = ["Channel", "Messages"]
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The messages after some position, in order, and the position of the channel's end."""
+    """The messages after some position, in order, and the position after the last one that was read."""
 
     messages: tuple[Message, ...]
     position: Position
@@ -32,8 +32,12 @@ class Channel(Protocol):
     async def send(self, message: Message) -> Message:
         """Append a message; returns it with its ``seq``."""
 
-    async def read(self, channel: str, *, after: Position = START) -> Messages:
-        """All messages after ``after``. Repeated ids are not removed: that is for the reader's fold."""
+    async def read(self, channel: str, *, after: Position = START, limit: int | None = None) -> Messages:
+        """Messages after ``after``. Repeated ids are not removed: that is for the reader's fold.
+
+        Args:
+            limit: about so many at most (whole commits); None for all. The position is then where the read ended.
+        """
 
     async def end(self, channel: str) -> Position:
         """Where the channel ends now."""

@@ -27,8 +27,11 @@ class Queue(Protocol):
     async def dequeue(self, queue: str, holder: str, ttl_s: float, *, limit: int = 1) -> Sequence[TaskLease]:
         """Take up to ``limit`` tasks; an empty list if there are none or the queue is paused."""
 
-    async def renew(self, lease: TaskLease) -> TaskLease:
+    async def renew(self, lease: TaskLease, *, alive: bool = False) -> TaskLease:
         """Show that the holder lives.
+
+        Args:
+            alive: the task has come on under this holder: its ``deaths`` are set back to 0.
 
         Raises:
             LeaseLost: the task was taken over or removed.

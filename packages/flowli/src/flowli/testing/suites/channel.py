@@ -53,6 +53,16 @@ class ChannelSuite(PortSuite):
         third = await ports.channel.read("orders", after=second.position)
         assert (third.messages, third.position) == ((), second.position)
 
+    async def test_a_read_with_a_limit_ends_early_and_says_where(self, ports: Ports) -> None:
+        for n in range(5):
+            await ports.channel.send(_message(n))
+        found = await ports.channel.read("orders", limit=1)
+        assert _payloads(found.messages) == [0]
+        assert found.position < await ports.channel.end("orders")
+        rest = await ports.channel.read("orders", after=found.position)
+        assert _payloads(rest.messages) == [1, 2, 3, 4]
+        assert (await ports.channel.read("orders", after=rest.position, limit=1)).messages == ()
+
     async def test_the_end_is_where_the_next_message_comes(self, ports: Ports) -> None:
         await ports.channel.send(_message("a"))
         end = await ports.channel.end("orders")

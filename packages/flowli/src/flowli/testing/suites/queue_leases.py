@@ -123,3 +123,16 @@ class QueueLeases(QueueTests):
         await ports.queue.nack(second, alive=alive)
         (third,) = await self.take(ports, elapse, holder="w-3")
         assert third.deaths == deaths
+
+    async def test_a_holder_can_vouch_for_a_task_while_it_holds_it(self, ports: Ports, elapse: Elapse) -> None:
+        await ports.queue.enqueue(task_for())
+        await self.take(ports, elapse)
+        await elapse(self.ttl_s * 1.1)
+        (second,) = await self.take(ports, elapse, holder="w-2")
+        assert second.deaths == 1
+        vouched = await ports.queue.renew(second, alive=True)
+        assert (vouched.holder, vouched.deaths) == ("w-2", 0)
+        assert (await ports.queue.renew(vouched)).deaths == 0
+        await elapse(self.ttl_s * 1.1)
+        (third,) = await self.take(ports, elapse, holder="w-3")
+        assert third.deaths == 1
