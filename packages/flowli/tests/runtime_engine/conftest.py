@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import pytest
 
@@ -95,6 +96,35 @@ class Owner:
         await self.append(ExecutionCompleted(value), twin=twin)
 
 
+class Mortal:
+    """Ports of which the n-th write is the last."""
+
+    def __init__(self, ports: Ports, writes: int) -> None:
+        self._inner, self.left = ports, writes
+        names = [field.name for field in fields(ports) if field.name not in ("fork", "poll_hint_s")]
+        self.ports = replace(ports, **{name: MortalPort(getattr(ports, name), self) for name in names})
+
+
+class MortalPort:
+    """One of them. What comes after the last write never returns: the process is dead."""
+
+    _reads = frozenset({"get", "read", "read_start", "marker", "markers", "end", "list", "settings", "queues"})
+
+    def __init__(self, port: object, mortal: Mortal) -> None:
+        self._port, self._mortal = port, mortal
+
+    def __getattr__(self, name: str) -> object:
+        method = getattr(self._port, name)
+
+        async def call(*args: Any, **options: Any) -> object:
+            if self._mortal.left == 0:
+                await asyncio.Event().wait()
+            self._mortal.left -= name not in self._reads
+            return await method(*args, **options)
+
+        return call
+
+
 class Unhurried(ManualWorld):
     """The backend's world: its pauses (retries, gathering of commits) take no time that a test would see."""
 
@@ -124,6 +154,25 @@ class Bench:
     def new_engine(self, *, ports: Ports | None = None, config: EngineConfig | None = None, name: str = "op") -> Engine:
         world = ManualWorld(self.clock, name=name)
         return Engine(ports or self.ports, Site(name), registry=registry, config=config, world=world)
+
+    async def dies_after(
+        self, writes: int, act: Callable[[Engine], Coroutine[Any, Any, object]], *, config: EngineConfig | None = None
+    ) -> bool:
+        """Let a process act until it has written ``writes`` times; True if it died, False if it came to its end."""
+        mortal, others = Mortal(self.ports, writes), asyncio.all_tasks()
+        acting = asyncio.create_task(act(self.new_engine(ports=mortal.ports, config=config, name="dying")))
+        for _ in range(100):
+            await self.clock.settle()
+            if acting.done() or mortal.left == 0:
+                break
+            await self.clock.advance(1)
+        died = not acting.done()
+        for task in asyncio.all_tasks() - others:
+            task.cancel()
+        await asyncio.gather(acting, return_exceptions=True)
+        if not died:
+            acting.result()
+        return died
 
     @property
     def by(self) -> Provenance:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import fields, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from flowli.domain.entries import (
     FrameStarted,
     UnknownBody,
 )
-from flowli.domain.errors import BackendUnavailable, UsageError
+from flowli.domain.errors import UsageError
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.frames import FrameKind
 from flowli.domain.ids import Eid
@@ -162,52 +161,11 @@ async def test_a_key_that_was_used_again_lives_as_long_as_its_last_execution(ben
     assert claim.eid == second
 
 
-class _CrashAt:
-    """Ports of which the n-th write is the last."""
-
-    def __init__(self, ports: Any, left: int) -> None:
-        self._ports, self.left = ports, left
-
-    def wrapped(self) -> Any:
-        names = [field.name for field in fields(self._ports) if field.name not in ("fork", "poll_hint_s")]
-        return replace(self._ports, **{name: _Port(getattr(self._ports, name), self) for name in names})
-
-
-class _Port:
-    _reads = frozenset({"get", "read", "read_start", "marker", "markers", "end", "list", "settings", "queues"})
-
-    def __init__(self, port: Any, crash: _CrashAt) -> None:
-        self._port, self._crash = port, crash
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._port, name)
-        if name in self._reads:
-            return method
-
-        async def write(*args: Any, **options: Any) -> Any:
-            if self._crash.left == 0:
-                raise BackendUnavailable("the process died here")
-            self._crash.left -= 1
-            return await method(*args, **options)
-
-        return write
-
-
 @pytest.mark.parametrize("writes", range(12))
 async def test_a_crash_at_any_write_is_made_good_by_the_next_run(bench: Bench, writes: int) -> None:
     eid = await finished(bench, key="k")
     config = EngineConfig(retire_grace_s=0)
-    crash = _CrashAt(bench.ports, writes)
-    dying = bench.new_engine(ports=crash.wrapped(), config=config, name="dying")
-    run = asyncio.ensure_future(dying.retention(0).run_once())
-    while not run.done():
-        await bench.clock.advance(1)
-        if crash.left == 0:
-            break
-    run.cancel()
-    await asyncio.gather(run, return_exceptions=True)
-    for task in [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]:
-        task.cancel()
+    await bench.dies_after(writes, lambda engine: engine.retention(0).run_once(), config=config)
     await bench.clock.advance(1000)
     assert (await bench.engine.status(eid)).value == "done"
     await bench.new_engine(config=config, name="next").retention(0).run_once()

@@ -6,7 +6,7 @@
 7. Post the twins; put the new version into the record (the journal decides; the record is for readers); enqueue a
    RESUME that has everything looked at again with the new code. *Crash before it*: the sweeper posts the twins, and its
    audit finds an execution that is suspended and waits for nothing.
-8. Clear the request, and withdraw the RESUME of step 3.
+8. Withdraw the RESUME of step 3, and clear the request.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from flowli.domain.entries import ExecutionMigrated, ExecutionStarted, ExecutionSuspended, JournalBody
+from flowli.domain.entries import ControlEntry, ExecutionMigrated, ExecutionStarted, ExecutionSuspended, JournalBody
 from flowli.domain.errors import NotAllowed
 from flowli.domain.ports import LeaseRequest, Ports
 from flowli.domain.provenance import Provenance
@@ -44,7 +44,6 @@ async def migrate(
         DispatchConflict: the id was used for something else.
     """
     wish = LeaseRequest(request, "migrate", by, reason, {"version": version})
-    seen = standing.fold.seq
     if was_applied(standing, wish):
         taken = Taken(standing)
     else:
@@ -54,12 +53,11 @@ async def migrate(
     if request not in found.fold.applied:
         eid = found.execution.eid
         raise NotAllowed(f"execution {eid} was {found.fold.status} before it could be migrated")
-    if taken.appended:
-        await taker.services.announcer.post(twins(found.entries, found.execution.eid, after_seq=seen))
+    await taker.services.announcer.post(_twins(taken, request))
     await _record(taker.services.ports, found)
     if not found.ended:
         await _resume(taker, found, by)
-    await taker.withdraw(taken, wish)
+    await taker.withdraw(taken, request)
 
 
 def _bodies(standing: Standing, wish: LeaseRequest, version: str, epoch: int) -> Sequence[JournalBody]:
@@ -72,6 +70,14 @@ def _bodies(standing: Standing, wish: LeaseRequest, version: str, epoch: int) ->
         ExecutionSuspended(kept, epoch),
     ]
     return moved if fold.execution is not None else [ExecutionStarted(standing.execution), *moved]
+
+
+def _twins(taken: Taken, request: str) -> list[ControlEntry]:
+    """The twins of what was appended, or of what an earlier call with this request appended."""
+    entries = taken.standing.entries
+    bodies = (entry for entry in entries if isinstance(entry.body, ExecutionMigrated) and entry.body.request == request)
+    first = taken.appended[0] if taken.appended else next(bodies)
+    return twins(entries, taken.standing.execution.eid, after_seq=first.seq - 1)
 
 
 async def _record(ports: Ports, standing: Standing) -> None:

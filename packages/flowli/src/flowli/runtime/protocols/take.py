@@ -10,8 +10,8 @@
    5.
 7. What follows the entry is the caller's: twins, the record, wake-ups. *Crash before it*: the sweeper posts the twins;
    the RESUME of step 3 is still there, and the worker that takes it finds the entry and does the rest.
-8. Clear the request from the lease, unless the execution has ended, and withdraw the RESUME of step 3; both have
-   nothing left to say.
+8. Withdraw the RESUME of step 3 and clear the request from the lease, unless the execution has ended; both have nothing
+   left to say. *Crash before it*: the RESUME is acked unread, the next owner clears the request.
 """
 
 from __future__ import annotations
@@ -84,13 +84,16 @@ class Taker:
             await self.services.hub.wait_end(standing.execution.eid, look_s)
             look_s = min(2 * look_s, _LAST_LOOK_S)
 
-    async def withdraw(self, taken: Taken, request: LeaseRequest) -> None:
+    async def withdraw(self, taken: Taken, request: str) -> None:
         """Step 8, when all that follows the entry is done."""
-        ports = self.services.ports
+        ports, execution = self.services.ports, taken.standing.execution
+        lease = await ports.ownership.read(execution.eid)
+        for left in lease.requests if lease is not None else ():
+            if left.id == request:
+                await ports.queue.withdraw(request_task(execution, left))
         if taken.lease is not None and not taken.standing.ended:
             with contextlib.suppress(LeaseLost):  # then the next owner clears it
-                await ports.ownership.renew(taken.lease, applied=[request.id])
-        await ports.queue.withdraw(request_task(taken.standing.execution, request))
+                await ports.ownership.renew(taken.lease, applied=[request])
 
     async def _acquire(self, standing: Standing, *, force: bool) -> Lease | None:
         got = await self.services.ports.ownership.acquire(

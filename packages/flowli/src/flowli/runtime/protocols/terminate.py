@@ -43,7 +43,7 @@ async def terminate(taker: Taker, standing: Standing, *, request: str, reason: s
     if taken.appended and isinstance(taken.appended[0].body, ExecutionStarted):
         await taker.services.ports.executions.put(standing.execution)
     await after_end(taker.services, taken.standing)
-    await taker.withdraw(taken, wish)
+    await taker.withdraw(taken, request)
 
 
 def _bodies(standing: Standing, wish: LeaseRequest) -> Sequence[JournalBody]:
