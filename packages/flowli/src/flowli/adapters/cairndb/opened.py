@@ -6,7 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 from flowli.adapters.cairndb.errors import translate
 from flowli.cairn.database import Cairn
@@ -19,9 +19,7 @@ __all__ = ["CairnPort", "Opened", "port_method"]
 
 _ACQUIRED = 4096
 
-P = ParamSpec("P")
-T = TypeVar("T")
-S = TypeVar("S", bound="CairnPort")
+M = TypeVar("M", bound=Callable[..., Coroutine[Any, Any, object]])
 
 
 class Opened:
@@ -111,13 +109,11 @@ class CairnPort:
         return self._opened
 
 
-def port_method(
-    method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+def port_method(method: M) -> M:
     """A method of a port: the bucket is checked before the first one, and only errors of the domain come out."""
 
     @wraps(method)
-    async def wrapper(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def wrapper(self: CairnPort, /, *args: object, **kwargs: object) -> object:
         try:
             if not self.opened.checked:
                 await self.opened.check()
@@ -125,4 +121,4 @@ def port_method(
         except CairnError as error:
             raise translate(error) from error
 
-    return wrapper
+    return cast("M", wrapper)

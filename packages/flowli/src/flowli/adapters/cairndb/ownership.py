@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
-from typing import cast
 
 from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.opened import CairnPort, port_method
+from flowli.adapters.cairndb.task_doc import process_body
 from flowli.adapters.cairndb.tokens import doc_of, token_of
 from flowli.cairn.errors import LeaseGone
 from flowli.cairn.lease_doc import LeaseDoc, view
@@ -54,7 +53,7 @@ class CairnOwnership(CairnPort):
             ended = current.epoch
         outcome = await leases.acquire(
             key,
-            {**dump(holder), "process": _process(self)},
+            {**dump(holder), "process": process_body(self._world.process())},
             ttl_s,
             free_epoch=ended,
             seen=current,
@@ -103,10 +102,6 @@ class CairnOwnership(CairnPort):
                 f"The lease of {lease.eid} is no longer of epoch {lease.epoch}", "Stop what was done under it"
             )
         return current
-
-
-def _process(port: CairnPort) -> JSON:
-    return cast("JSON", asdict(port.opened.cairn.world.process()))
 
 
 def _state(state: Data) -> dict[str, JSON] | None:

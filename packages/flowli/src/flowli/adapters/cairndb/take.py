@@ -66,7 +66,7 @@ class Take:
         """Take what can be taken, in the order of the queue."""
         self._cursor.begin(self._state.world.monotonic_s(), self._ttl_s)
         from_start = self._cursor.after is None
-        size = min(max(_LEAST_PAGE, 4 * self._limit), _LARGEST_PAGE)
+        size = min(max(_LEAST_PAGE, 2 * self._limit), _LARGEST_PAGE)
         while await self._page(size) and not self._taken:
             if self._cursor.after is None:
                 if from_start:

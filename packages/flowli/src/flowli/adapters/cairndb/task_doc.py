@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import cast
 
 import orjson
@@ -23,6 +24,7 @@ __all__ = [
     "given_back",
     "holder_of",
     "not_before_of",
+    "process_body",
     "process_of",
     "taken_body",
     "task_lease",
@@ -64,7 +66,13 @@ def fresh_body(task: Task) -> dict[str, JSON]:
 
 def holder_of(holder: str, world: World, taking: str) -> dict[str, JSON]:
     """Who holds a task: its name, its process and the taking."""
-    return {"id": holder, "taking": taking, "process": cast("JSON", asdict(world.process()))}
+    return {"id": holder, "taking": taking, "process": process_body(world.process())}
+
+
+@lru_cache(maxsize=16)
+def process_body(process: ProcessIdentity) -> dict[str, JSON]:
+    """A process as leases name it. The result is shared: write it, do not change it."""
+    return cast("dict[str, JSON]", asdict(process))
 
 
 def task_of(doc: Doc) -> Task:
