@@ -221,7 +221,8 @@ class JournalFold:
                 if self.execution is not None:
                     self.anomalies.append(Anomaly(seq, "a second execution.started"))
                     return
-                self.execution, self.version, self.epoch = execution, execution.version, max(1, entry.by.site.epoch)
+                self.execution, self.version = execution, execution.version
+                self._epoch(max(1, entry.by.site.epoch), seq)
                 self.suspended = None
                 self._become(ExecutionStatus.RUNNING, seq)
             case ExecutionResumed(epoch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -64,8 +65,9 @@ class RetryPolicy:
         Args:
             draw: gives a number in [0, 1) for the jitter.
         """
-        growth = min(float(self.backoff_factor) ** min(attempt - 1, 500), 1e12)
-        base = min(self.backoff.total_seconds() * growth, self.max_backoff.total_seconds())
+        # beyond this many doublings every delay is the greatest one
+        exponent = min(attempt - 1, 1 + int(30 / math.log(self.backoff_factor))) if self.backoff_factor > 1 else 0
+        base = min(self.backoff.total_seconds() * self.backoff_factor**exponent, self.max_backoff.total_seconds())
         return timedelta(seconds=max(0.0, base * (1 + self.jitter * (2 * draw() - 1))))
 
 

@@ -1,7 +1,7 @@
 """``Bucket``: the one map that all nodes share, and the ``ObjectStore`` through which each of them sees it.
 
-An operation takes virtual time to get there and back. It is applied by the bucket, not by the node: a node that dies after
-sending does not take its request back. Each operation has a number; a plan gives some of them a fault.
+An operation takes virtual time to get there and back. It is applied by the bucket, not by the node: a node that dies
+after sending does not take its request back. Each operation has a number; a plan gives some of them a fault.
 """
 
 from __future__ import annotations

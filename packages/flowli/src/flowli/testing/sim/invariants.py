@@ -33,6 +33,7 @@ __all__ = ["ended", "journal_of", "judge", "standing"]
 
 T = TypeVar("T")
 
+_USER_ERRORS = ("StepFailed", "ChildFailed")
 _PATIENCE_OPERATIONS_PER_S = 60.0
 
 
@@ -122,9 +123,9 @@ def _judge_journal(cluster: Cluster, eid: Eid) -> list[str]:
     for epoch, sites in owners.items():
         if len(sites) > 1 and epoch > 0 and len({site for site in sites if site.startswith("worker")}) > 1:
             problems.append(f"S10: journal of {eid}: epoch {epoch} has entries of {sorted(sites)}")
-    if isinstance(fold.end, ExecutionFailed) and fold.end.error.type.startswith("flowli."):
-        if not fold.end.error.type.endswith(("StepFailed", "ChildFailed")):
-            problems.append(f"S8: execution {eid} failed with {fold.end.error}")
+    failed = fold.end.error if isinstance(fold.end, ExecutionFailed) else None
+    if failed is not None and failed.type.startswith("flowli.") and not failed.type.endswith(_USER_ERRORS):
+        problems.append(f"S8: execution {eid} failed with {failed}")
     taken = Counter(
         (entry.body.on.channel, entry.body.message_seq)
         for entry in entries

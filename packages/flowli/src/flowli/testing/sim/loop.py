@@ -1,8 +1,8 @@
 """``VirtualLoop``: an asyncio event loop on virtual time, on which whole processes can be frozen and killed.
 
-Time passes only when nothing is ready; then it jumps to the next timer. Nothing ready and no timer is a deadlock, hence a
-finding. Every callback belongs to the node in whose context it was made: the callbacks of a frozen node wait for its thaw,
-those of a dead one are never run, not even its ``finally`` blocks.
+Time passes only when nothing is ready; then it jumps to the next timer. Nothing ready and no timer is a deadlock,
+hence a finding. Every callback belongs to the node in whose context it was made: the callbacks of a frozen node wait
+for its thaw, those of a dead one are never run, not even its ``finally`` blocks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import contextvars
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVarTuple
 
 __all__ = ["CURRENT", "Deadlock", "Process", "VirtualLoop"]
 
@@ -23,6 +23,8 @@ class Process(Protocol):
     frozen: bool
     parked: list[asyncio.Handle]
 
+
+Ts = TypeVarTuple("Ts")
 
 CURRENT: contextvars.ContextVar[Process | None] = contextvars.ContextVar("flowli_sim_process", default=None)
 """The node to which the running callback belongs."""
@@ -73,6 +75,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         start_s: the virtual time at the beginning.
     """
 
+    _scheduled: list[asyncio.TimerHandle]
+
     def __init__(self, start_s: float = 0.0) -> None:
         super().__init__()
         self._now_s = start_s
@@ -117,7 +121,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._ready.clear()
         self._scheduled.clear()
 
-    def call_soon(self, callback: Any, *args: Any, context: contextvars.Context | None = None) -> asyncio.Handle:
+    def call_soon(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
+    ) -> asyncio.Handle:
         """As usual; nothing once the loop was dropped."""
         return _CANCELLED if self._dropped else super().call_soon(callback, *args, context=context)
 

@@ -11,7 +11,7 @@ from flowli.domain.ids import Eid
 from flowli.runtime import Registry
 
 if TYPE_CHECKING:
-    from flowli.testing.sim.cluster import Cluster, Client
+    from flowli.testing.sim.cluster import Client, Cluster
 
 __all__ = ["Effect", "Expected", "Ledger", "Workload"]
 

@@ -97,8 +97,8 @@ async def _drive_receive(client: Client) -> None:
     eid = await client.again(lambda: client.engine.start("main", key="k1"))
     client.expect(eid, Expected((["a", "between", "b", "c"],)))
     for name in ("a", "b", "c"):
-        await client.again(lambda name=name: client.engine.signal(eid, "orders", name, key=f"m-{name}"))  # type: ignore[misc]
-        await client.world.sleep(4.0)
+        await client.again(lambda name=name: client.engine.signal(eid, "orders", name, key=f"m-{name}"))  # type:
+        ignore[misc] await client.world.sleep(4.0)
 
 
 def _timeouts(cluster: Cluster) -> Registry:
