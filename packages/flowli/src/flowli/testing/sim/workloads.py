@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+import functools
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -97,8 +99,8 @@ async def _drive_receive(client: Client) -> None:
     eid = await client.again(lambda: client.engine.start("main", key="k1"))
     client.expect(eid, Expected((["a", "between", "b", "c"],)))
     for name in ("a", "b", "c"):
-        await client.again(lambda name=name: client.engine.signal(eid, "orders", name, key=f"m-{name}"))  # type:
-        ignore[misc] await client.world.sleep(4.0)
+        await client.again(functools.partial(client.engine.signal, eid, "orders", name, key=f"m-{name}"))
+        await client.world.sleep(4.0)
 
 
 def _timeouts(cluster: Cluster) -> Registry:
@@ -205,10 +207,8 @@ async def _drive_cancel(client: Client) -> None:
     await client.world.sleep(2.0)
 
     async def cancel() -> None:
-        try:
+        with contextlib.suppress(NotAllowed):
             await client.engine.cancel(eid, "enough", key="c1")
-        except NotAllowed:
-            return
 
     await client.again(cancel)
 
@@ -280,18 +280,13 @@ async def _drive_pause(client: Client) -> None:
     client.expect(eid, Expected((6,)))
     await client.world.sleep(1.0)
 
-    def quietly(verb: Callable[..., object], key: str) -> Callable[[], object]:
-        async def call() -> None:
-            try:
-                await verb(eid, "just so", key=key)  # type: ignore[misc]
-            except NotAllowed:
-                return
+    async def quietly(verb: Callable[..., Awaitable[None]], key: str) -> None:
+        with contextlib.suppress(NotAllowed):
+            await verb(eid, "just so", key=key)
 
-        return call
-
-    await client.again(quietly(client.engine.pause, "p1"))  # type: ignore[arg-type]
+    await client.again(lambda: quietly(client.engine.pause, "p1"))
     await client.world.sleep(5.0)
-    await client.again(quietly(client.engine.resume, "p2"))  # type: ignore[arg-type]
+    await client.again(lambda: quietly(client.engine.resume, "p2"))
 
 
 WORKLOADS: dict[str, Workload] = {
