@@ -167,9 +167,10 @@ class Bench:
                 break
             await self.clock.advance(1)
         died = not acting.done()
-        for task in asyncio.all_tasks() - others:
-            task.cancel()
-        await asyncio.gather(acting, return_exceptions=True)
+        while left := asyncio.all_tasks() - others:  # again, since what cleans up may wait for ever as well
+            for task in left:
+                task.cancel()
+            await asyncio.wait(left, timeout=0)
         if not died:
             acting.result()
         return died
