@@ -18,7 +18,8 @@ from pathlib import Path
 
 from app import registry
 from demo_people import People
-from demo_proof import Snapshot, prove
+from demo_proof import prove
+from demo_snapshot import Snapshot
 from demo_story import Story
 from demo_worker import WorkerProcess
 from invoices.model import read_invoices
@@ -31,13 +32,12 @@ from flowli import CairnBackend, Engine, Site
 
 HERE = Path(__file__).parent
 COOLING_OFF = timedelta(seconds=3)
-PATIENCE = timedelta(seconds=5)
 LIMIT_S = 55.0
 KILL_AFTER = 3
 """Worker 1 is killed when the ledger holds so many lines for each order."""
 
 
-async def demo(folder: Path, orders: int, invoices: int) -> bool:
+async def demo(folder: Path, orders: int, invoices: int, patience: timedelta) -> bool:
     """Run everything; returns whether the proof holds."""
     ledger, storage = folder / "ledger.jsonl", f"file:{folder / 'store'}"
     os.environ[LEDGER] = str(ledger.resolve())
@@ -51,7 +51,7 @@ async def demo(folder: Path, orders: int, invoices: int) -> bool:
         for order in read_orders(HERE / "orders" / "orders.csv")[:orders]
     ]
     invoice_eids = {
-        invoice.number: await engine.start(approve_invoice, invoice, PATIENCE, key=f"invoice:{invoice.number}")
+        invoice.number: await engine.start(approve_invoice, invoice, patience, key=f"invoice:{invoice.number}")
         for invoice in read_invoices(HERE / "invoices" / "invoices.json")[:invoices]
     }
     eids = [*order_eids, *invoice_eids.values()]
@@ -106,8 +106,10 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("bucket/demo"), help="replaced if an earlier run made it")
     parser.add_argument("--orders", type=int, default=240, help="how many rows of orders.csv")
     parser.add_argument("--invoices", type=int, default=60, help="how many of invoices.json")
+    parser.add_argument("--patience", type=float, default=5.0, help="seconds that each person has to decide")
     options = parser.parse_args()
-    sys.exit(0 if asyncio.run(demo(fresh(options.folder), options.orders, options.invoices)) else 1)
+    patience = timedelta(seconds=options.patience)
+    sys.exit(0 if asyncio.run(demo(fresh(options.folder), options.orders, options.invoices, patience)) else 1)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from demo_proof import Proof, Snapshot
+from demo_proof import Proof
+from demo_snapshot import Snapshot
 from demo_worker import WorkerProcess
 
 from flowli.domain.entries import ExecutionCompleted

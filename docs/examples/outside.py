@@ -45,9 +45,10 @@ def happened(what: str, subject: str) -> None:
 
 
 def read_ledger(path: Path) -> Iterator[Line]:
-    """The lines so far."""
+    """The lines so far; one that is just being written is left for the next reading."""
     if path.exists():
-        yield from (Line(**json.loads(text)) for text in path.read_text().splitlines())
+        whole, _, _ = path.read_text().rpartition("\n")
+        yield from (Line(**json.loads(text)) for text in whole.splitlines())
 
 
 def luck(subject: str, sides: int) -> int:

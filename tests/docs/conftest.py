@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,10 +43,23 @@ def blocks(page: Path) -> list[Block]:
     ]
 
 
+VARYING = {
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}": "EID",
+    r"\d{4}-\d\d-\d\dT[\d:.]+Z": "INSTANT",
+    r"\b\d+(?:\.\d+)?(?:ms|s|m)\b": "DURATION",
+    r"\S+-\d+ epoch": "WORKER epoch",
+    r"[ \t]+": " ",
+    r" ?\n ?": "\n",
+}
+"""What differs from run to run, and what stands for it when a page is compared with what was printed."""
+
+
 def matches(expected: str, printed: str) -> bool:
-    """Whether ``printed`` is ``expected``, in which ``...`` stands for anything, line ends included."""
-    parts = [re.escape(part) for part in expected.strip("\n").split("...")]
-    return re.fullmatch(".*".join(parts), printed.strip("\n"), re.DOTALL) is not None
+    """Whether ``printed`` is ``expected`` but for what varies; ``...`` stands for anything, line ends included."""
+    for pattern, name in VARYING.items():
+        expected, printed = re.sub(pattern, name, expected), re.sub(pattern, name, printed)
+    parts = [re.escape(part) for part in expected.strip().split("...")]
+    return re.fullmatch(".*".join(parts), printed.strip(), re.DOTALL) is not None
 
 
 def commands(block: Block) -> Iterator[tuple[str, str]]:
@@ -68,6 +82,7 @@ class Shell:
     """One bash for all console blocks of a page."""
 
     END = "--end-of-command--"
+    LIMIT_S = 60
 
     def __init__(self, folder: Path) -> None:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("FLOWLI_", "PYTEST_"))}
@@ -91,15 +106,23 @@ class Shell:
         self._bash.stdin.write(f"{command}\nprintf '\\n%s %d\\n' {self.END} $?\n")
         self._bash.stdin.flush()
         printed: list[str] = []
-        for line in self._bash.stdout:
-            if line.startswith(self.END):
-                return int(line.split()[1]), "".join(printed)
-            printed.append(line)
-        raise AssertionError(f"the shell ended in {command!r}: {''.join(printed)}")
+        alarm = threading.Timer(self.LIMIT_S, os.killpg, (self._bash.pid, signal.SIGKILL))
+        alarm.start()
+        try:
+            for line in self._bash.stdout:
+                if line.startswith(self.END):
+                    return int(line.split()[1]), "".join(printed)
+                printed.append(line)
+        finally:
+            alarm.cancel()
+        raise AssertionError(
+            f"the shell ended, or was ended after {self.LIMIT_S} s, in {command!r}: {''.join(printed)}"
+        )
 
     def close(self) -> None:
         """End the shell and everything that it still runs."""
-        os.killpg(self._bash.pid, signal.SIGKILL)
+        if self._bash.poll() is None:
+            os.killpg(self._bash.pid, signal.SIGKILL)
         self._bash.wait()
 
 

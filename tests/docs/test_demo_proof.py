@@ -22,7 +22,7 @@ def proof(examples, monkeypatch):
     import demo_proof
 
     yield demo_proof
-    for name in ("demo_proof", "outside"):
+    for name in ("demo_proof", "demo_snapshot", "outside"):
         sys.modules.pop(name, None)
 
 

@@ -34,6 +34,8 @@ def demo(examples, folder, *options):
             "40",
             "--invoices",
             "12",
+            "--patience",
+            "2",
             *options,
         ],
         capture_output=True,

@@ -5,6 +5,7 @@ import re
 import typing
 from dataclasses import fields
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
@@ -166,8 +167,9 @@ async def keys(store: MemoryStore) -> set[str]:
 @pytest.fixture
 async def every_key():
     """All keys of the life of an execution, from its start to its archive."""
-    store = MemoryStore("key-layout")
-    backend = CairnBackend.open("memory:key-layout")
+    name = f"key-layout-{uuid4()}"
+    store = MemoryStore(name)
+    backend = CairnBackend.open(f"memory:{name}")
     engine = Engine(backend.ports, Site.local("w-1"), registry=registry)
     eid = await engine.start(wait_for_answer, "why?", key="question-1")
     seen = await keys(store)
