@@ -16,7 +16,7 @@ from flowli.runtime.consumer import Consumer
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from conftest import Bench
+    from .conftest import Bench
 
 Handle = Callable[[Delegate], Awaitable[Data]]
 

@@ -14,7 +14,7 @@ from flowli.domain.waits import OnChannel, OnOperator
 from flowli.runtime.protocols.start import take_start
 
 if TYPE_CHECKING:
-    from conftest import Bench
+    from .conftest import Bench
 
     from flowli.runtime.engine import Engine
 

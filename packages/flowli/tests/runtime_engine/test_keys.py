@@ -13,7 +13,7 @@ from flowli.domain.ids import Eid
 from flowli.domain.ports import Ports
 
 if TYPE_CHECKING:
-    from conftest import Bench
+    from .conftest import Bench
 
 
 async def half_done(bench: Bench, key: str, name: str) -> None:

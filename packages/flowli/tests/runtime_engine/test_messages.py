@@ -19,7 +19,7 @@ from flowli.domain.errors import (
 from flowli.domain.waits import OnChannel, OnTimer
 
 if TYPE_CHECKING:
-    from conftest import Bench, Owner
+    from .conftest import Bench, Owner
 
 
 async def waiting(bench: Bench) -> tuple[UUID, str]:

@@ -38,7 +38,7 @@ from flowli.runtime.protocols.start import put_start
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from conftest import Bench, Owner
+    from .conftest import Bench, Owner
 
 ADA = Actor(ActorKind.HUMAN, "ada")
 

@@ -30,7 +30,7 @@ from flowli.domain.waits import OnChannel
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from conftest import Bench
+    from .conftest import Bench
 
 
 async def test_a_result_reached_before_the_call_is_seen(bench: Bench) -> None:

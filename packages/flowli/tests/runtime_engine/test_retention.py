@@ -23,7 +23,7 @@ from flowli.domain.waits import OnChannel
 from flowli.runtime.config import EngineConfig
 
 if TYPE_CHECKING:
-    from conftest import Bench
+    from .conftest import Bench
 
 DAY = 86_400.0
 

@@ -24,7 +24,7 @@ from flowli.runtime.protocols.standing import read_standing
 from flowli.runtime.protocols.start import put_start, take_start
 
 if TYPE_CHECKING:
-    from conftest import Bench
+    from .conftest import Bench
 
 
 async def test_a_started_execution_has_a_task_that_carries_its_record(bench: Bench) -> None:

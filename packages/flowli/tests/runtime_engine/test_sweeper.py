@@ -31,7 +31,7 @@ from flowli.runtime.sweeper import Sweeper
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from conftest import Bench
+    from .conftest import Bench
 
 HOUR = 3600.0
 

@@ -1,0 +1,68 @@
+"""What the verbs cost on a bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+import pytest
+
+from flowli.adapters.cairndb import CairnBackend
+from flowli.domain.waits import OnChannel
+from flowli.stores.memory import MemoryStore
+from flowli.testing.clock import ManualClock
+from flowli.testing.stores import CountingStore
+
+from .conftest import Bench, Unhurried
+
+
+class Counted(Bench):
+    """A bench whose bucket counts its requests; those of the control log, which are shared, apart."""
+
+    def __init__(self) -> None:
+        super().__init__(self._open)
+
+    def _open(self, clock: ManualClock) -> Any:
+        world = Unhurried(clock, name="bucket")
+        self.store = CountingStore(MemoryStore(world=world))
+        return CairnBackend(self.store, world=world).ports
+
+    async def cost(self, work: Awaitable[object]) -> dict[str, int]:
+        before = len(self.store.requests)
+        await work
+        await self.engine.announcer.drain()
+        made = [one for one in self.store.requests[before:] if not one.key.startswith("logs/wf/")]
+        return {verb: count for verb in ("put", "get", "list") if (count := sum(one.verb == verb for one in made))}
+
+
+@pytest.fixture
+async def counted() -> Counted:
+    bench = Counted()
+    await bench.engine.start("greet", "the first use checks the bucket")
+    await bench.engine.announcer.drain()
+    return bench
+
+
+async def test_a_start_is_two_writes(counted: Counted) -> None:
+    assert await counted.cost(counted.engine.start("greet", "Ada")) == {"put": 2}
+
+
+async def test_a_keyed_start_is_three_writes(counted: Counted) -> None:
+    assert await counted.cost(counted.engine.start("greet", "Ada", key="k")) == {"put": 3}
+
+
+async def test_a_signal_to_who_waits_is_two_writes_and_one_read(counted: Counted) -> None:
+    eid = await counted.engine.start("sign", "contract")
+    await counted.drain()
+    await (await counted.own(eid)).suspend(OnChannel(f"{eid}.signature"))
+    await counted.engine.signal(eid, "signature", 0)
+    assert await counted.cost(counted.engine.signal(eid, "signature", 1)) == {"put": 2, "get": 1}
+
+
+async def test_a_pass_with_nothing_to_do_writes_nothing(counted: Counted) -> None:
+    await counted.engine.start("sign", "contract")
+    sweeper = counted.engine.sweeper()
+    await sweeper.sweep_once()
+    idle = await counted.cost(sweeper.sweep_once())
+    assert idle.get("put", 0) == 0
+    assert idle.get("get", 0) <= 1
