@@ -6,6 +6,8 @@ from typing import get_args
 
 import pytest
 
+from flowli import hookspecs
+from flowli.descriptors import DESCRIPTORS
 from flowli.domain import entries, errors, ports
 
 CODE = re.compile(r"`([^`]+)`")
@@ -48,6 +50,17 @@ def test_every_method_of_every_port_is_in_the_table(docs, table):
         protocol = getattr(ports, codes(port)[0])
         assert set(codes(names)) == methods(protocol), port
         assert codes(attribute)[0] in {field.name for field in fields(ports.Ports)}
+
+
+def test_every_hook_is_in_the_table_with_what_reads_it(docs, table):
+    rows = table(docs / "reference/hooks.md", "| Hook |")
+    assert [(codes(hook)[0], codes(descriptor)[0]) for hook, descriptor, _, _ in rows] == [
+        (hook, kind.__name__) for hook, kind in DESCRIPTORS.items()
+    ]
+    for hook, _, _, reader in rows:
+        documented = re.search(r"Read by: (.*?)\.\s*$", getattr(hookspecs, codes(hook)[0]).__doc__, re.MULTILINE)
+        assert documented
+        assert documented[1].replace("``", "`").replace("nothing in this version yet", "nothing yet") == reader
 
 
 def test_every_path_of_the_repository_layout_exists(docs, root, page_blocks):
