@@ -14,9 +14,9 @@ from flowli.domain.waits import OnChannel, OnOperator
 from flowli.runtime.protocols.start import take_start
 
 if TYPE_CHECKING:
-    from .conftest import Bench
-
     from flowli.runtime.engine import Engine
+
+    from .conftest import Bench
 
 
 async def swept(bench: Bench) -> None:

@@ -17,7 +17,8 @@ from flowli.domain.ids import Eid, check_key, check_name
 from flowli.domain.provenance import Actor, Provenance
 from flowli.runtime.engine.operating import OperatorVerbs
 from flowli.runtime.protocols.standing import Standing, find_standing
-from flowli.runtime.protocols.start import KeyedStart, OnConflict, created, keyed_start, put_start
+from flowli.runtime.protocols.start import created, put_start
+from flowli.runtime.protocols.start_keyed import KeyedStart, OnConflict, keyed_start
 from flowli.runtime.registry import Workflow
 
 __all__ = ["AnyWorkflow", "StartResult", "StartVerbs"]
