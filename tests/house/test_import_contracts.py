@@ -25,6 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "flowli.stores": {"flowli.cairn", "flowli.timestamp", "flowli.world", "flowli.log", *HOOKS},
     "flowli.adapters": {"flowli.stores", "flowli.cairn", "flowli.domain", *BESIDE, *HOOKS},
     "flowli.runtime": {"flowli.domain", *BESIDE, *HOOKS},
+    "flowli.client": {"flowli.runtime", "flowli.adapters", "flowli.domain", *BESIDE},
     "flowli.descriptors": {"flowli.cairn.store", "flowli.runtime", "flowli.world"},  # for types only, see below
     "flowli.hookspecs": {"flowli.descriptors"},
     "flowli._plugin_source": {"flowli.hookspecs", "flowli.descriptors", "flowli._suggest"},

@@ -4,6 +4,7 @@ from flowli._version import __version__ as __version__
 from flowli.adapters.cairndb import CairnBackend as CairnBackend
 from flowli.adapters.memory import MemoryBackend as MemoryBackend
 from flowli.adapters.projection import WorkflowProjection as WorkflowProjection
+from flowli.client import connect as connect
 from flowli.domain.errors import Cancelled as Cancelled
 from flowli.domain.errors import Defer as Defer
 from flowli.domain.errors import NonRetryableError as NonRetryableError
@@ -23,7 +24,6 @@ from flowli.runtime import Retention as Retention
 from flowli.runtime import Sweeper as Sweeper
 from flowli.runtime import Worker as Worker
 from flowli.runtime import check_cancelled as check_cancelled
-from flowli.runtime import connect as connect
 from flowli.runtime import heartbeat as heartbeat
 from flowli.runtime import step_info as step_info
 from flowli.timestamp import Timestamp as Timestamp

@@ -19,7 +19,7 @@ PUBLIC: Mapping[str, str] = {
     "step_info": "flowli.runtime",
     "heartbeat": "flowli.runtime",
     "check_cancelled": "flowli.runtime",
-    "connect": "flowli.runtime",
+    "connect": "flowli.client",
     "Site": "flowli.domain.provenance",
     "Execution": "flowli.domain.execution",
     "ExecutionStatus": "flowli.domain.execution",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from flowli.runtime.config import EngineConfig
 from flowli.runtime.consumer import Consumer, Handler
 from flowli.runtime.context import Context
-from flowli.runtime.engine import Engine
+from flowli.runtime.engine import Engine, ExecutionView, StartResult
 from flowli.runtime.registry import Registry
 from flowli.runtime.retention import Retention
 from flowli.runtime.step import check_cancelled, heartbeat, step_info
@@ -22,9 +22,11 @@ __all__ = [
     "Context",
     "Engine",
     "EngineConfig",
+    "ExecutionView",
     "Handler",
     "Registry",
     "Retention",
+    "StartResult",
     "Sweeper",
     "Worker",
     "check_cancelled",

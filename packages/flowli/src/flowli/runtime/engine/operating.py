@@ -79,8 +79,9 @@ class OperatorVerbs(EngineBase):
     ) -> None:
         """Have an execution run on by another version of its workflow; releases one that is parked by a code change.
 
-        Args: version: of the same workflow. It must be registered here, unless this process knows nothing of the
-            workflow.
+        Args:
+            version: of the same workflow. It must be registered here, unless this process knows nothing
+                of the workflow.
 
         Raises:
             UnknownWorkflow: the workflow has no such version here.

@@ -62,15 +62,21 @@ class StartVerbs(OperatorVerbs):
     ) -> Eid:
         """Start an execution; returns its id when it is certain to run.
 
-        Args: workflow: a registered function, or a name. A workflow that is not registered in this process can be
-            started by its name and ``version``, with plain JSON values as arguments. args: the arguments of the
-            workflow after its context. key: a business key: two starts with one key are one execution. on_conflict:
-            what to do if the key is taken: ``join``, ``reject``, ``allow_after_finish`` or ``replace``. queue: where
-            its tasks go; the workflow's own queue if None. priority: 0 first, 99 last. version: of the workflow; the
-            one registered last if None. timeout: execution timeout in seconds: it is cancelled then, and terminated
-            after a grace. actor: who asks; this process if None. announced: return only when observers of the control
-            log can see it. kwargs: further arguments of the workflow. One that has the name of a parameter of this
-            method is passed with ``start_args``.
+        Args:
+            workflow: a registered function, or a name. A workflow that is not registered in this process
+                can be started by its name and ``version``, with plain JSON values as arguments.
+            args: the arguments of the workflow after its context.
+            key: a business key: two starts with one key are one execution.
+            on_conflict: what to do if the key is taken: ``join``, ``reject``, ``allow_after_finish`` or
+                ``replace``.
+            queue: where its tasks go; the workflow's own queue if None.
+            priority: 0 first, 99 last.
+            version: of the workflow; the one registered last if None.
+            timeout: execution timeout in seconds: it is cancelled then, and terminated after a grace.
+            actor: who asks; this process if None.
+            announced: return only when observers of the control log can see it.
+            kwargs: further arguments of the workflow. One that has the name of a parameter of this method
+                is passed with ``start_args``.
 
         Raises:
             UnknownWorkflow: it is not registered here.

@@ -38,10 +38,14 @@ def connect(
 ) -> Client:
     """A client of a bucket whose methods block until they are done.
 
-    Args: backend: URL of the bucket (``file:./bucket``), or a callable that opens the ports of another backend; it is
-        called in the client's own thread. registry: the workflows that this process knows, so that arguments are
-        checked and values come back typed; without it, workflows are started by name and version. site: this process;
-        named ``client`` if None. config: settings. world: clocks, chance, ids.
+    Args:
+        backend: URL of the bucket (``file:./bucket``), or a callable that opens the ports of another backend;
+            it is called in the client's own thread.
+        registry: the workflows that this process knows, so that arguments are checked and values come back
+            typed; without it, workflows are started by name and version.
+        site: this process; named ``client`` if None.
+        config: settings.
+        world: clocks, chance, ids.
 
     Raises:
         BackendError: the bucket cannot be opened.
