@@ -52,12 +52,14 @@ class OnOperator:
         cause: ``paused``, ``nondeterminism``, ``unknown_entry``, ``dead_letter``, ...
         reason: one sentence.
         code_ref: of the code that parked it, so that another code may try again.
+        task: id of the task that was set aside, if that is why.
     """
 
     tag: ClassVar[str] = "operator"
     cause: str
     reason: str = ""
     code_ref: str = ""
+    task: str = ""
 
 
 On: TypeAlias = OnChannel | OnTimer | OnChild | OnStep | OnOperator

@@ -30,8 +30,8 @@ class ChannelReader:
 
     @property
     def idle(self) -> bool:
-        """Nothing is being read or to be read."""
-        return self._task is None and not self._wanted
+        """Nothing is being read. What is only wanted is read on suspending, after the marker was written."""
+        return self._task is None
 
     def want(self, channel: str) -> None:
         """Something may be new on ``channel``."""
@@ -41,7 +41,9 @@ class ChannelReader:
         """Read what is wanted, unless a round is under way."""
         if self._wanted and self._task is None:
             wanted, self._wanted = self._wanted, set()
-            self._task = asyncio.create_task(self._read(wanted))
+            wanted = {channel for channel in wanted if self._waits.wants(channel)}
+            if wanted:
+                self._task = asyncio.create_task(self._read(wanted))
 
     async def _read(self, channels: set[str]) -> None:
         try:
@@ -62,6 +64,7 @@ class ChannelReader:
         Raises:
             BackendError: one cannot be read.
         """
+        self._wanted.clear()
         await asyncio.gather(*(self._waits.read(channel) for channel in self._waits.channels))
 
     async def stop(self) -> None:

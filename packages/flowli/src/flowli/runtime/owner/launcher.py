@@ -2,7 +2,8 @@
 
 **Effect barrier.** A frame has no effect before every outcome that the code had seen when it made the frame is
 durable. So ``frame.started`` of the next step rides in the commit that holds the outcome of the last one, and k
-steps in a row cost k commits.
+steps in a row cost k commits. The cancel of a child that the code gave up waits for its barrier as well: a crash
+before it is durable may lead to another decision.
 """
 
 from __future__ import annotations
@@ -10,27 +11,47 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
 
 from flowli import codec
 from flowli.domain.data import Data
-from flowli.domain.errors import BackendError, BackendUnavailable, FlowliError, OutcomeUnknown
-from flowli.domain.execution import Execution
-from flowli.runtime.owner.children import ask_child_to_cancel, start_child
+from flowli.domain.errors import BackendError, BackendUnavailable, FlowliError, LeaseLost, OutcomeUnknown
+from flowli.domain.execution import Execution, ParentClose
+from flowli.domain.ids import Eid
+from flowli.runtime.owner.children import start_child
 from flowli.runtime.owner.commits import Commits
 from flowli.runtime.owner.events import AttemptEnded, EffectDone, Event, Lost
+from flowli.runtime.owner.patience import patiently
 from flowli.runtime.owner.steps import Returned, StepRunner
+from flowli.runtime.protocols.cancel_child import cancel_child
 from flowli.runtime.protocols.retry import Failed
 from flowli.runtime.replay.calls import CallEffect, LiveFrame, RunStep, StartChild
 from flowli.runtime.services import Services
 from flowli.runtime.step import StepInfo, StepScope
+from flowli.runtime.worker.renewal import LeaseGuard
 
 __all__ = ["Launcher"]
 
 _log = structlog.get_logger("flowli.owner")
 _FIRST_DELAY_S, _LAST_DELAY_S = 0.2, 5.0
+_STOP_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _CancelChild:
+    """A child that nobody waits for any more; ``need`` as of a frame.
+
+    Attributes:
+        starting: its start, if that is under way.
+    """
+
+    eid: Eid
+    queue: str | None
+    need: int
+    starting: asyncio.Task[None] | None = None
 
 
 class Launcher:
@@ -53,7 +74,7 @@ class Launcher:
         self._execution = execution
         self._commits = commits
         self._tell = tell
-        self._held: deque[LiveFrame] = deque()
+        self._held: deque[LiveFrame | _CancelChild] = deque()
         self._running: dict[LiveFrame, asyncio.Task[None]] = {}
         self._scopes: dict[LiveFrame, StepScope] = {}
         self._beside: set[asyncio.Task[None]] = set()
@@ -79,24 +100,30 @@ class Launcher:
         Raises:
             LeaseLost: this process's own clock says that the lease may be over.
         """
-        waiting: deque[LiveFrame] = deque()
+        waiting: deque[LiveFrame | _CancelChild] = deque()
         barred = False
-        guard = self._commits.guard
-        assert guard is not None
         while self._held:
-            frame = self._held.popleft()
-            if frame.ended:
+            held = self._held.popleft()
+            if isinstance(held, LiveFrame) and held.ended:
                 continue
-            if frame.need > self._commits.durable:
+            if held.need > self._commits.durable:
                 barred = True
-                waiting.append(frame)
+                waiting.append(held)
+            elif isinstance(held, _CancelChild):
+                self.beside(self._cancel_child(held))
             elif len(self._running) >= self._services.config.max_in_flight:
-                waiting.append(frame)
+                waiting.append(held)
             else:
-                guard.check()
-                self._start(frame)
+                self._guard.check()
+                self._start(held)
         self._held = waiting
         return barred
+
+    @property
+    def _guard(self) -> LeaseGuard:
+        guard = self._commits.guard
+        assert guard is not None
+        return guard
 
     def _start(self, frame: LiveFrame) -> None:
         frame.launched = True
@@ -112,16 +139,19 @@ class Launcher:
         self._running[frame] = asyncio.create_task(work)
 
     async def _attempt(self, frame: LiveFrame, action: RunStep) -> None:
-        guard = self._commits.guard
-        assert guard is not None
+        guard = self._guard
         info = StepInfo(self._execution.eid, frame.fid, frame.attempt, guard.epoch, self._execution.workflow)
         scope = self._scopes[frame] = StepScope(info, lambda progress: None)
-        self._tell(AttemptEnded(frame, await self._runner.attempt(action, scope)))
+        try:
+            self._tell(AttemptEnded(frame, await self._runner.attempt(action, scope, guard.check)))
+        except LeaseLost as lost:
+            self._tell(Lost(lost))
 
     async def _effect(self, frame: LiveFrame, perform: Callable[[], Awaitable[Data]]) -> None:
         delay_s = _FIRST_DELAY_S
         while True:
             try:
+                self._guard.check()
                 outcome: Returned | Failed = Returned(await perform())
             except (BackendUnavailable, OutcomeUnknown) as error:
                 # a storage error is never an outcome; every effect is safe to repeat
@@ -130,7 +160,7 @@ class Launcher:
                 await self._services.world.sleep(delay_s)
                 delay_s = min(2 * delay_s, _LAST_DELAY_S)
                 continue
-            except BackendError as error:
+            except (BackendError, LeaseLost) as error:
                 self._tell(Lost(error))
                 return
             except FlowliError as error:
@@ -143,17 +173,37 @@ class Launcher:
         self._scopes.pop(frame, None)
         return self._running.pop(frame, None) is not None and not frame.ended
 
-    def give_up(self, frame: LiveFrame) -> None:
-        """The code no longer waits for ``frame``: stop what can be stopped."""
+    def give_up(self, frame: LiveFrame, need: int) -> None:
+        """The code no longer waits for ``frame``: stop what can be stopped.
+
+        Args:
+            need: journal sequence number of the entry that says so.
+        """
         scope = self._scopes.pop(frame, None)
         if scope is not None:
             scope.cancelled.set()
         task = self._running.pop(frame, None)
-        if task is not None:
+        action = frame.action
+        if isinstance(action, StartChild) and (frame.launched or frame.relaunched):
+            # a start that is under way is not torn apart: the cancel comes after it
+            if action.on_parent_close is ParentClose.CANCEL:
+                self._held.append(_CancelChild(action.eid, action.queue, need, task))
+            elif task is not None:
+                self.beside(_outlast(task))
+        elif task is not None:
             task.cancel()
-        if isinstance(frame.action, StartChild) and frame.launched:
-            reason = f"frame {frame.fid} of its parent was given up"
-            self.beside(ask_child_to_cancel(self._services, self._execution, frame.action.eid, reason))
+
+    def cancel_child(self, eid: Eid) -> None:
+        """Ask a child to cancel that was given up before this owner."""
+        self._held.append(_CancelChild(eid, None, 0))
+
+    async def _cancel_child(self, held: _CancelChild) -> None:
+        services, parent, by = self._services, self._execution, self._services.provenance()
+        if held.starting is not None:
+            await held.starting
+        await patiently(
+            services, self._guard, lambda: cancel_child(services, parent, held.eid, by=by, queue=held.queue)
+        )
 
     def beside(self, work: Coroutine[Any, Any, None]) -> None:
         """Run ``work`` beside the frames; the execution does not suspend before it has ended."""
@@ -168,11 +218,26 @@ class Launcher:
 
     async def stop(self) -> None:
         """Stop everything that is under way; outcomes that come later are dropped."""
+        starting = [held.starting for held in self._held if isinstance(held, _CancelChild) and held.starting]
+        self._held = deque(held for held in self._held if isinstance(held, LiveFrame))
         for scope in self._scopes.values():
             scope.cancelled.set()
-        tasks = [*self._running.values(), *self._beside]
+        tasks = [*self._running.values(), *self._beside, *starting]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
         self._running.clear()
         self._scopes.clear()
+        if tasks:
+            await self._ended(asyncio.gather(*tasks, return_exceptions=True))
+
+    async def _ended(self, rest: asyncio.Future[Any]) -> None:
+        """Give what was cancelled a moment to end; who does not stop runs on without effect here."""
+        alarm = asyncio.ensure_future(self._services.world.sleep(_STOP_S))
+        await asyncio.wait((rest, alarm), return_when=asyncio.FIRST_COMPLETED)
+        alarm.cancel()
+        if not rest.done():
+            _log.warning("a step does not stop; its outcome is dropped", eid=str(self._execution.eid))
+
+
+async def _outlast(task: asyncio.Task[None]) -> None:
+    await task

@@ -16,8 +16,10 @@ from flowli.domain.waits import OnTimer
 from flowli.runtime.owner.events import AttemptEnded, ChildSeen, EffectDone, Event, Lost, Nudged, Requested, Stop, Woken
 from flowli.runtime.owner.steps import Returned
 from flowli.runtime.owner.waits import due_at, waits_on
+from flowli.runtime.protocols.causes import is_answered
 from flowli.runtime.protocols.complete_child import ChildEnd, from_payload, read_child_end
 from flowli.runtime.protocols.retry import Deferred, Failed
+from flowli.runtime.protocols.wake import MessageCause
 from flowli.runtime.replay.calls import LiveFrame, RunStep, StartChild
 from flowli.runtime.worker.renewal import LeaseGuard
 from flowli.timestamp import Timestamp
@@ -35,6 +37,7 @@ class Listener:
 
     Attributes:
         pause: reason and request id of a pause that is to take effect when nothing runs any more.
+        migrate: a request to be run by another version, from the same point on.
         stopping: the worker goes down; ``stop_now``: at once.
     """
 
@@ -45,19 +48,23 @@ class Listener:
         self._ends: dict[Eid, ChildEnd] = {}
         self._requests: set[str] = set()
         self.pause: tuple[str, str] | None = None
+        self.migrate: LeaseRequest | None = None
         self.stopping = False
         self.stop_now = False
 
     def listen(self, guard: LeaseGuard) -> None:
         """Take wake-ups and requests from now on."""
         owner = self._owner
-        guard.on_lost = lambda: owner.tell(Lost(LeaseLost("the lease was taken over")))
+        guard.on_lost = lambda: owner.tell(Lost(LeaseLost("the lease was taken over, or could not be renewed")))
         guard.on_requests = lambda requests: owner.tell(Requested(requests))
         owner.services.hub.owned(owner.execution.eid, lambda cause: owner.tell(Woken(cause)))
-        self.pause = None
+        self.pause = self.migrate = None
+        self.stopping = self.stop_now = False
+        self._requests.clear()
 
     def take_resume(self, task: Task) -> None:
         """A RESUME was dequeued for this execution."""
+        self._owner.traces.told(task.key)
         if task.reason == "timer":
             # a timer that fired counts as due here too, whatever this clock says
             self._owner.floor = max(self._owner.floor, task.cause_at)
@@ -135,21 +142,25 @@ class Listener:
     def _woken(self, cause: str) -> None:
         kind, _, rest = cause.partition(":")
         launcher = self._owner.launcher
-        if kind == "child":
-            launcher.beside(self._look_at_child(Eid(rest)))
-        elif kind == "request":
-            launcher.beside(self._look_at_lease())
-        elif kind != "message":
-            for eid in self._waits.children if kind in ("audit", "expired", "code") else ():
-                launcher.beside(self._look_at_child(eid))
-        for channel in self._waits.channels:
-            self._owner.channels.want(channel)
+        match kind:
+            case "child":
+                launcher.beside(self._look_at_child(Eid(rest)))
+            case "request":
+                launcher.beside(self._look_at_lease())
+            case "message":
+                self._owner.channels.want(rest.rpartition(":")[0])
+            case "audit" | "expired" | "code":
+                for eid in self._waits.children:
+                    launcher.beside(self._look_at_child(eid))
+                for channel in self._waits.channels:
+                    self._owner.channels.want(channel)
 
     async def _look_at_child(self, eid: Eid) -> None:
-        with contextlib.suppress(BackendUnavailable):
-            end = await read_child_end(self._owner.services.ports, eid)
-            if end is not None:
-                self._owner.tell(ChildSeen(eid, end))
+        """Its RESUME is acked when this execution is let go, so that it is looked at until it is seen."""
+        ports = self._owner.services.ports
+        end = await self._owner.patiently(lambda: read_child_end(ports, eid))
+        if end is not None:
+            self._owner.tell(ChildSeen(eid, end))
 
     async def _look_at_lease(self) -> None:
         with contextlib.suppress(BackendUnavailable):
@@ -164,6 +175,7 @@ class Listener:
             frame, message = matched
             self._waits.drop(frame)
             seq, commit = message.seq, message.commit or None
+            self._owner.traces.took(MessageCause(message.channel, seq), message.sent_by)
             self._session.fulfil(frame, waits_on(frame), message.payload, message_seq=seq, message_commit=commit)
             return True
         due = self._waits.pop_due(now)
@@ -181,12 +193,11 @@ class Listener:
 
     def take_requests(self, requests: tuple[LeaseRequest, ...]) -> bool:
         """Apply the requests that are new; True if there were any."""
-        guard = self._owner.guard
         fresh = False
         for request in requests:
-            if request.id in self._session.fold.applied:
-                guard.applied.add(request.id)
-            elif request.id not in self._requests:
+            if request.id in self._owner.durable_requests:
+                self._owner.guard.done_with(request.id)
+            elif request.id not in self._session.fold.applied and request.id not in self._requests:
                 self._requests.add(request.id)
                 fresh = True
                 self._apply(request)
@@ -198,7 +209,10 @@ class Listener:
                 if self._session.fold.paused is not None:
                     self._session.append(ExecutionUnpaused("it is cancelled"))
                 self.pause = None
-                self._session.request_cancel(request.reason, request.id)
+                if self._session.divergence is None:
+                    self._session.request_cancel(request.reason, request.id)
+                else:  # there is no code that could be told
+                    self._session.ending = ExecutionCancelled(request.reason, request.id)
             case "pause":
                 self.pause = (request.reason, request.id)
             case "unpause":
@@ -206,8 +220,12 @@ class Listener:
                 self._session.append(ExecutionUnpaused(request.reason, request.id))
             case "terminate":
                 self._session.ending = ExecutionCancelled(request.reason, request.id)
+            case "migrate":
+                self.migrate = request
             case "wake":
-                self._woken(str(request.data.get("cause", "")))
-                self._owner.guard.applied.add(request.id)
+                cause = str(request.data.get("cause", ""))
+                if not is_answered(cause, self._session.fold):
+                    self._woken(cause)
+                self._owner.guard.done_with(request.id)
             case verb:
                 _log.info("a request is left to who made it", eid=str(self._owner.execution.eid), verb=verb)

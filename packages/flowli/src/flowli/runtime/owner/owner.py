@@ -13,30 +13,43 @@ from __future__ import annotations
 import asyncio
 import platform
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
 from flowli import codec
 from flowli.domain.data import Data
-from flowli.domain.entries import ExecutionPaused, ExecutionStarted, JournalBody, JournalEntry, Position
-from flowli.domain.errors import BackendError, LeaseLost
+from flowli.domain.entries import (
+    ExecutionMigrated,
+    ExecutionPaused,
+    ExecutionSuspended,
+    JournalBody,
+    JournalEntry,
+    Position,
+)
+from flowli.domain.errors import BackendError, LeaseLost, PayloadTooLarge
 from flowli.domain.execution import Execution
+from flowli.domain.frames import FrameKind, FrameStatus
+from flowli.domain.ids import child_eid
 from flowli.domain.memo import JournalFold
 from flowli.domain.provenance import Actor, ActorKind, Code, Provenance
 from flowli.domain.waits import OnChild, OnOperator
 from flowli.runtime.context import Context
 from flowli.runtime.effects import Effects
+from flowli.runtime.owner.alarm import Alarm
 from flowli.runtime.owner.channels import ChannelReader
 from flowli.runtime.owner.commits import Commits
 from flowli.runtime.owner.events import Event, Lost, Nudged
 from flowli.runtime.owner.launcher import Launcher
 from flowli.runtime.owner.listener import Listener
+from flowli.runtime.owner.patience import patiently
+from flowli.runtime.owner.slices import outside_tasks, run_slices
 from flowli.runtime.owner.steps import StepRunner
+from flowli.runtime.owner.traces import Traces
 from flowli.runtime.owner.waits import Waits
+from flowli.runtime.protocols.causes import request_of
 from flowli.runtime.protocols.finish import finish
 from flowli.runtime.protocols.suspend import mark, release, suspend
 from flowli.runtime.registry import Workflow
@@ -48,8 +61,10 @@ from flowli.timestamp import Timestamp
 
 __all__ = ["Owner", "Release"]
 
+T = TypeVar("T")
+
 _log = structlog.get_logger("flowli.owner")
-_SLICE_S = 0.01
+_PYTHON = ".".join(platform.python_version_tuple()[:2])
 
 
 class Release(Enum):
@@ -71,9 +86,8 @@ class Owner:
 
     Attributes:
         floor: no entry is stamped before it: the greatest instant that has fired anywhere.
-        marked: the channels on which a marker of this owner stands.
-        unclean: an owner that vanished may have left markers that no entry tells of.
-        timers: the timers that this owner has set.
+        traces: what it has left outside the journal.
+        durable_requests: ids of the requests whose entries are durable.
         sealed: the release is under way; what is told now is for the next owner.
     """
 
@@ -92,18 +106,22 @@ class Owner:
         self.execution = execution
         self.workflow = workflow
         self.floor = execution.created_at
-        fold = JournalFold(entries)
-        self.marked = fold.markers()
-        self.unclean = fold.seq > 0 and fold.suspended is None
-        self.timers = fold.timers()
+        self.durable_requests = {request for entry in entries if (request := request_of(entry)) is not None}
         self.sealed = False
         self._committed = committed
         self._code = Code(execution.workflow, workflow.version, code_ref=workflow.code_ref, python=_PYTHON)
         self._actor = Actor(ActorKind.WORKER, services.site.worker_id)
+        self._recorded = entries
         self._flush_at: Timestamp | None = None
         self._inbox: deque[Event] = deque()
         self._signal = asyncio.Event()
-        self.session = Session(execution, start=self._start, encode_result=self._encode, entry=self._entry)
+        self._alarm = Alarm(services.world, self._signal.set)
+        last = entries[-1].body if entries else None
+        self._orderly = not entries or (isinstance(last, ExecutionSuspended) and bool(last.on))
+        self.traces = Traces(JournalFold(entries))
+        self.session = Session(
+            execution, start=self._start, encode_result=self._encode, entry=self._entry, code=workflow.fn
+        )
         self.session.load(entries)
         self.commits = Commits(services, self.session, position, landed=self._landed, failed=self._failed)
         self.waits = Waits(services.ports.channel, self.session.fold)
@@ -125,11 +143,7 @@ class Owner:
         return Provenance(self._actor, site, at, self._code, attempt)
 
     def _entry(self, body: JournalBody, attempt: int, seq: int) -> JournalEntry:
-        by = self.by(attempt)
-        if isinstance(body, ExecutionStarted):
-            # what the code sees as the present before its first outcome, live and replayed
-            by = replace(by, at=self.execution.created_at)
-        return JournalEntry(body, by, seq)
+        return JournalEntry(body, self.by(attempt), seq)
 
     async def _start(self, session: Session) -> Any:
         context = Context(session, Effects(self.services, self.execution, self.by))
@@ -137,12 +151,23 @@ class Owner:
         return await self.workflow.fn(context, *args, **kwargs)
 
     def _encode(self, value: Any) -> Data:
-        return codec.to_data(value, codec.return_hint(self.workflow.fn), path="result")
+        data = codec.to_data(value, codec.return_hint(self.workflow.fn), path="result")
+        size, limit = len(codec.canonical(data)), self.services.config.max_value_bytes
+        if size > limit:
+            raise PayloadTooLarge(
+                f"the result of the workflow has {size:,} bytes and the limit is {limit:,} "
+                "(EngineConfig.max_value_bytes); store the data elsewhere and return a reference"
+            )
+        return data
 
     def tell(self, event: Event) -> None:
         """Put an event into the inbox."""
         self._inbox.append(event)
         self._signal.set()
+
+    async def patiently(self, request: Callable[[], Awaitable[T]]) -> T:
+        """Make a request that is safe to repeat, until it is answered or the lease may be over."""
+        return await patiently(self.services, self.guard, request)
 
     @property
     def unheard(self) -> bool:
@@ -150,6 +175,11 @@ class Owner:
         return any(not isinstance(event, Nudged) for event in self._inbox)
 
     def _landed(self, entries: Sequence[JournalEntry]) -> None:
+        for entry in entries:
+            request = request_of(entry)
+            if request is not None:
+                self.durable_requests.add(request)
+                self.guard.done_with(request)
         self._committed(entries)
         self.tell(Nudged())
 
@@ -164,83 +194,94 @@ class Owner:
             BackendError: the storage cannot be written.
         """
         warm = self.session.started
-        self.listener.stopping = self.listener.stop_now = False
         self.sealed = False
         self.commits.adopt(guard)
         self.listener.listen(guard)
         try:
-            if not warm and not self.session.replaying:
-                self.session.begin()
-            await self.advance()
             if not warm:
-                for frame in list(self.session.frames.values()):
-                    if not frame.launched:
-                        self._admit(frame)
+                await self._replay()
             self.listener.take_requests(guard.lease.requests)
             while True:
                 released = await self._round()
                 if released is not None:
                     return released
         finally:
+            self.sealed = True
             self.services.hub.disowned(self.execution.eid)
+            self.traces.forget()
+            self._alarm.stop()
             await self.channels.stop()
             await self.launcher.stop()
+
+    async def _replay(self) -> None:
+        if not self.session.replaying:
+            self.session.begin()
+        await self.advance()
+        if self.session.divergence is not None and self.session.replaying:
+            # what follows the difference counts for the journal, though no code is led through it
+            self.session.fold = JournalFold(self._recorded)
+        self._recorded = ()
+        for frame in list(self.session.frames.values()):
+            self._admit(frame)
+        if not self._orderly:
+            # the former owner may have died before it asked the children that its code gave up to cancel
+            for fid, known in self.session.fold.frames.items():
+                if known.kind is FrameKind.CHILD and known.status is FrameStatus.CANCELLED:
+                    self.launcher.cancel_child(child_eid(self.execution.eid, fid))
 
     async def _round(self) -> Release | None:
         await self._handle_inbox()
         await self._deliver()
-        session = self.session
-        if session.divergence is not None:
-            why = OnOperator("nondeterminism", str(session.divergence), self.workflow.code_ref)
-            _log.error("execution parked", eid=str(self.execution.eid), reason=why.reason)
-            return await self._wait_for_operator(why)
+        session, listener = self.session, self.listener
         if session.ending is not None:
             await finish(self)
             return Release.ENDED
-        if self.listener.stopping:
-            if self.listener.stop_now or not (self.launcher.running or self.unheard):
-                return await self._hand_over()
-        elif self.listener.pause is not None:
-            if not self.launcher.running and not self.unheard:
-                reason, request = self.listener.pause
-                session.append(ExecutionPaused(reason, request))
-                return await self._wait_for_operator(OnOperator("paused", reason))
+        if session.divergence is not None and listener.migrate is None:
+            why = OnOperator("nondeterminism", str(session.divergence), self.workflow.code_ref)
+            _log.error("execution parked", eid=str(self.execution.eid), reason=why.reason)
+            return await self._wait_for_operator(why)
+        if listener.stopping or listener.migrate is not None or listener.pause is not None:
+            if listener.stop_now or not (self.launcher.running or self.unheard):
+                return await self._give_up()
         elif self.launcher.launch():
             self.commits.begin()
-        self.channels.begin()
         self._flush()
         if self._inbox:
             return None
-        if self._quiet() and not self.listener.stopping:
+        if self._quiet() and not listener.stopping:
             return Release.SUSPENDED if await suspend(self) else None
+        self.channels.begin()
         await self._wait()
         return None
+
+    async def _give_up(self) -> Release | None:
+        """Nothing runs any more: do what the operator or the worker asked for."""
+        listener = self.listener
+        if listener.migrate is not None:
+            asked, version = listener.migrate, str(listener.migrate.data["version"])
+            self.session.append(ExecutionMigrated(self.workflow.version, version, asked.reason, asked.id))
+        elif listener.pause is not None:
+            reason, request = listener.pause
+            self.session.append(ExecutionPaused(reason, request))
+            return await self._wait_for_operator(OnOperator("paused", reason))
+        elif self._quiet():
+            return Release.SUSPENDED if await suspend(self) else None
+        # the next owner launches again what was under way
+        await self.launcher.stop()
+        await release(self, ())
+        return Release.HANDED_OVER
 
     async def _wait_for_operator(self, why: OnOperator) -> Release:
         await release(self, (why,))
         return Release.SUSPENDED
 
-    async def _hand_over(self) -> Release | None:
-        """Release the execution although it has something to do: the next owner launches again what was under way."""
-        if self._quiet():
-            return Release.SUSPENDED if await suspend(self) else None
-        await self.launcher.stop()
-        await release(self, ())
-        return Release.HANDED_OVER
-
     async def advance(self) -> None:
         """Let the code run until nothing is ready: outside every task, giving way to the worker every 10 ms."""
-        world = self.services.world
-        while not self.session.settled and self.session.divergence is None:
-            loop = asyncio.get_running_loop()
-            done: asyncio.Future[None] = loop.create_future()
-            until_s = world.monotonic_s() + _SLICE_S
-            loop.call_soon(self._slice, done, lambda until_s=until_s: world.monotonic_s() >= until_s)
-            await done
         session = self.session
+        await run_slices(session, self.services.world)
         for frame in session.abandoned:
             self.waits.drop(frame)
-            self.launcher.give_up(frame)
+            self.launcher.give_up(frame, session.fold.seq)
         session.abandoned.clear()
         while session.launches:
             self._admit(session.launches.popleft())
@@ -248,16 +289,6 @@ class Owner:
             problem = str(context.get("exception") or context.get("message"))
             _log.warning("nobody awaited a failed task", eid=str(self.execution.eid), problem=problem)
         session.loop.unhandled.clear()
-
-    def _slice(self, done: asyncio.Future[None], passed: Callable[[], bool]) -> None:
-        try:
-            self.session.advance(passed)
-        except BaseException as error:
-            if not done.cancelled():
-                done.set_exception(error)
-        else:
-            if not done.cancelled():
-                done.set_result(None)
 
     def _admit(self, frame: LiveFrame) -> None:
         """A frame begins to wait, or is held until it may be launched."""
@@ -277,16 +308,22 @@ class Owner:
 
     async def _handle_inbox(self) -> None:
         self._signal.clear()
-        while self._inbox and self.session.divergence is None:
+        while self._inbox:
             self.listener.handle(self._inbox.popleft())
             await self.advance()
 
     async def _deliver(self) -> None:
         """Deliver what has come while owned, one at a time, each followed by the code that it lets go on."""
-        while self.session.divergence is None and self.session.ending is None and self.listener.pause is None:
+        while self._runs:
             if not self.listener.deliver_next(max(self.services.world.now(), self.floor)):
                 return
             await self.advance()
+
+    @property
+    def _runs(self) -> bool:
+        """Whether the code may go on."""
+        held = self.listener.pause is not None or self.listener.migrate is not None
+        return self.session.divergence is None and self.session.ending is None and not held
 
     def _flush(self) -> None:
         """What nothing forces out is committed after ``flush_s``, so that operators see it."""
@@ -315,29 +352,21 @@ class Owner:
 
     async def _wait(self) -> None:
         mark_at = self._mark_at()
-        instants = [at for at in (self.waits.next_due(), self._flush_at, mark_at) if at is not None]
-        world = self.services.world
-        if not instants:
-            await self._signal.wait()
-        else:
-            delay_s = max(0.0, (min(instants).us - world.now().us) / 1_000_000)
-            signal, alarm = asyncio.ensure_future(self._signal.wait()), asyncio.ensure_future(world.sleep(delay_s))
-            try:
-                await asyncio.wait((signal, alarm), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                signal.cancel()
-                alarm.cancel()
-        if mark_at is not None and world.now() >= mark_at:
+        due = self.waits.next_due() if self._runs else None
+        instants = [at for at in (due, self._flush_at, mark_at) if at is not None]
+        if instants:
+            self._alarm.set(min(instants))
+        await self._signal.wait()
+        if mark_at is not None and self.services.world.now() >= mark_at:
             # a receive that waits while others run gets its marker too, so that senders wake this owner
-            await mark(self)
+            await self.patiently(lambda: mark(self))
             for channel in self.waits.channels:
                 self.channels.want(channel)
 
     def _mark_at(self) -> Timestamp | None:
         since = [
             frame.waiting_since
-            for channel in self.waits.channels
-            if channel not in self.marked
+            for channel in self.traces.unmarked(self.waits.channels)
             for frame in self.waits.receivers(channel)[:1]
             if frame.waiting_since is not None
         ]
@@ -345,19 +374,7 @@ class Owner:
 
     async def close(self) -> None:
         """Drop the coroutine: nothing that it does while it is dropped has any effect."""
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
-
-        def drop() -> None:
-            self.session.loop.drop()
-            if not done.cancelled():
-                done.set_result(None)
-
-        loop.call_soon(drop)
-        await done
-
-
-_PYTHON = ".".join(platform.python_version_tuple()[:2])
+        await outside_tasks(self.session.loop.drop)
 
 
 def _later(at: Timestamp, seconds: float) -> Timestamp:

@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import inspect
 from collections.abc import Callable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +14,15 @@ import structlog
 
 from flowli import codec
 from flowli.domain.data import Data
-from flowli.domain.errors import PayloadTooLarge, UsageError
+from flowli.domain.errors import LeaseLost, PayloadTooLarge, UsageError
 from flowli.runtime.protocols.retry import Deferred, Failed, judge
 from flowli.runtime.replay.calls import RunStep
 from flowli.runtime.step import StepScope, current_step
 from flowli.world import World
 
 __all__ = ["Returned", "StepRunner"]
+
+_log = structlog.get_logger("flowli.steps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,71 +32,128 @@ class Returned:
     value: Data
 
 
+class _NotStarted(LeaseLost):
+    """The check right before the call refused it."""
+
+
+class _Exited(Exception):
+    """The step raised ``SystemExit`` or the like, which would end the loop that it is raised in."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class StepRunner:
     """Runs attempts for one worker.
 
     Args:
         threads: for sync steps.
         max_value_bytes: largest result.
+
+    Attributes:
+        stray: calls that still run in a thread although nobody waits for their outcome; each keeps its thread.
     """
 
     def __init__(self, world: World, threads: Executor, max_value_bytes: int) -> None:
         self._world = world
         self._threads = threads
         self._max_value_bytes = max_value_bytes
+        self.stray = 0
 
-    async def attempt(self, action: RunStep, scope: StepScope) -> Returned | Failed | Deferred:
-        """Run one attempt; a cancel of the caller's task stops an async step and is passed on."""
+    async def attempt(
+        self, action: RunStep, scope: StepScope, check: Callable[[], None]
+    ) -> Returned | Failed | Deferred:
+        """Run one attempt; a cancel of the caller's task stops an async step and is passed on.
+
+        Args:
+            check: called right before the step, with no await between; raises ``LeaseLost`` to refuse it.
+
+        Raises:
+            LeaseLost: it was refused; the step did not begin.
+        """
+        work = self._start(action, scope, check)
         try:
-            value = await self._call(action, scope)
-            return Returned(self._encode(value, action.hint))
+            value = await self._within(work, action.timeout_s, scope)
+            return Returned(self._encode(_checked(action, value), action.hint))
+        except _NotStarted:
+            raise
         except asyncio.CancelledError:
-            scope.cancelled.set()
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            return judge(RuntimeError("the step cancelled itself"), action.retry, scope.info.attempt, self._world)
-        except TimeoutError as error:
-            return judge(error, action.retry, scope.info.attempt, self._world)
-        except BaseException as error:
+            error: BaseException = RuntimeError("the step cancelled itself")
+        except _Exited as exited:
+            error = exited.error
+        except BaseException as raised:
             # SystemExit and the like are the step's failure, never the worker's end
-            return judge(error, action.retry, scope.info.attempt, self._world)
+            error = raised
+        return judge(error, action.retry, scope.info.attempt, self._world)
 
-    async def _call(self, action: RunStep, scope: StepScope) -> Any:
-        context = contextvars.copy_context()
-        context.run(current_step.set, scope)
-        info = scope.info
-        context.run(
-            lambda: structlog.contextvars.bind_contextvars(
-                eid=str(info.eid), fid=info.fid, attempt=info.attempt, epoch=info.epoch
-            )
-        )
-        work = self._start(action, context)
+    async def _within(self, work: asyncio.Future[Any], timeout_s: float | None, scope: StepScope) -> Any:
+        """What ``work`` gives; it is stopped, as far as it can be, when the time is up or the caller is cancelled."""
+        alarm = None if timeout_s is None else asyncio.ensure_future(self._world.sleep(timeout_s))
         try:
-            if action.timeout_s is None:
-                value = await work
-            else:
-                async with asyncio.timeout(action.timeout_s):
-                    value = await work
-        except TimeoutError as error:
-            if scope.cancelled.is_set() or action.timeout_s is None or error.args:
-                raise
-            scope.cancelled.set()
-            raise TimeoutError(f"the attempt took longer than its timeout of {action.timeout_s:g} s") from None
-        if inspect.isawaitable(value):
-            if inspect.iscoroutine(value):
-                value.close()
-            raise UsageError(
-                f"step '{getattr(action.fn, '__name__', action.fn)}' returned a coroutine instead of its result; "
-                "await it inside, or make the step itself async"
-            )
-        return value
+            await asyncio.wait((work,) if alarm is None else (work, alarm), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await _stop(work, scope)
+            raise
+        finally:
+            if alarm is not None:
+                alarm.cancel()
+        if work.done():
+            return work.result()
+        await _stop(work, scope)
+        raise TimeoutError(f"the attempt took longer than its timeout of {timeout_s:g} s")
 
-    def _start(self, action: RunStep, context: contextvars.Context) -> asyncio.Future[Any]:
+    def _start(self, action: RunStep, scope: StepScope, check: Callable[[], None]) -> asyncio.Future[Any]:
         fn, args, kwargs = action.fn, action.args, action.kwargs
+        context, loop = _context(scope), asyncio.get_running_loop()
+
+        def allowed() -> None:
+            try:
+                check()
+            except LeaseLost as lost:
+                raise _NotStarted(str(lost)) from lost
+
+        async def run() -> Any:
+            allowed()
+            try:
+                return await fn(*args, **kwargs)
+            except (SystemExit, KeyboardInterrupt) as error:
+                raise _Exited(error) from error
+
+        def call() -> Any:
+            allowed()
+            try:
+                return fn(*args, **kwargs)
+            except StopIteration as error:
+                raise RuntimeError("the step raised StopIteration") from error
+
         if _is_async(fn):
-            return asyncio.get_running_loop().create_task(fn(*args, **kwargs), context=context)
-        return asyncio.get_running_loop().run_in_executor(self._threads, lambda: context.run(fn, *args, **kwargs))
+            return loop.create_task(run(), context=context)
+        return self._awaited(self._threads.submit(context.run, call), scope, loop)
+
+    def _awaited(self, thread: Future[Any], scope: StepScope, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Any]:
+        """The call in a thread, for one who may stop to wait: then it runs on and is counted until it ends."""
+        future = asyncio.wrap_future(thread, loop=loop)
+
+        def ended(call: Future[Any]) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._count, -1)
+
+        def left(waiting: asyncio.Future[Any]) -> None:
+            if waiting.cancelled() and thread.running():
+                self._count(1)
+                info = scope.info
+                _log.warning("a step runs on in its thread; its outcome is dropped", eid=str(info.eid), fid=info.fid)
+                thread.add_done_callback(ended)
+
+        future.add_done_callback(left)
+        return future
+
+    def _count(self, change: int) -> None:
+        self.stray += change
 
     def _encode(self, value: Any, hint: Any) -> Data:
         data = codec.to_data(value, hint, path="result")
@@ -105,6 +164,40 @@ class StepRunner:
                 "keep large data elsewhere and return a reference to it"
             )
         return data
+
+
+async def _stop(work: asyncio.Future[Any], scope: StepScope) -> None:
+    """Ask a step to stop, and wait until an async one has; a call in a thread is only told."""
+    scope.cancelled.set()
+    work.cancel()
+    if not work.done():
+        await asyncio.wait((work,))
+    if not work.cancelled():
+        work.exception()  # its outcome is dropped, whatever it is
+
+
+def _context(scope: StepScope) -> contextvars.Context:
+    context, info = contextvars.copy_context(), scope.info
+    context.run(current_step.set, scope)
+    context.run(
+        structlog.contextvars.bind_contextvars,
+        eid=str(info.eid),
+        fid=info.fid,
+        attempt=info.attempt,
+        epoch=info.epoch,
+    )
+    return context
+
+
+def _checked(action: RunStep, value: Any) -> Any:
+    if not inspect.isawaitable(value):
+        return value
+    if inspect.iscoroutine(value):
+        value.close()
+    raise UsageError(
+        f"step '{getattr(action.fn, '__name__', action.fn)}' returned a coroutine instead of its result; "
+        "await it inside, or make the step itself async"
+    )
 
 
 def _is_async(fn: Callable[..., Any]) -> bool:

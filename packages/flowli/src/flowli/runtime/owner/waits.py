@@ -54,6 +54,11 @@ def waits_on(frame: LiveFrame) -> On:
             raise AssertionError(f"{frame.describe()} does not wait")
 
 
+def _fits(frame: LiveFrame, message: Message) -> bool:
+    assert isinstance(frame.action, ReceiveMessage)
+    return frame.action.correlation in (None, message.correlation)
+
+
 @dataclass(slots=True)
 class _ChannelView:
     """What this owner has read of one channel."""
@@ -152,9 +157,28 @@ class Waits:
         return list(view.waiting) if view is not None else []
 
     async def read(self, channel: str) -> None:
-        """Read what is new on a channel."""
+        """Read a channel until every frame that waits on it can have a message, or its end is reached."""
+        limit: int | None = 1  # mostly one message has come, or none
+        while self.wants(channel) and await self._read(channel, limit):
+            limit = None
+
+    def wants(self, channel: str) -> bool:
+        """Whether some frame waits on a channel for a message that was not read yet."""
+        view = self._views.get(channel)
+        if view is None:
+            return False
+        unread = list(view.unread)
+        for frame in view.waiting:
+            message = next((one for one in unread if _fits(frame, one)), None)
+            if message is None:
+                return True
+            unread.remove(message)
+        return False
+
+    async def _read(self, channel: str, limit: int | None) -> bool:
+        """Read what is new on a channel; False if that is nothing."""
         view = self._views[channel]
-        found = await self._channel.read(channel, after=view.position)
+        found = await self._channel.read(channel, after=view.position, limit=limit)
         consumed = self._fold.consumed.get(channel, set())
         for message in found.messages:
             if message.id not in view.seen:
@@ -162,6 +186,7 @@ class Waits:
                 if message.seq not in consumed:
                     view.unread.append(message)
         view.position = max(view.position, found.position)
+        return bool(found.messages)
 
     def match(self) -> tuple[LiveFrame, Message] | None:
         """The next message that a waiting frame can have; it is then no longer unread."""
@@ -178,10 +203,8 @@ class Waits:
     def _match(self) -> tuple[_ChannelView, LiveFrame, int] | None:
         for view in self._views.values():
             for frame in view.waiting if view.unread else ():
-                assert isinstance(frame.action, ReceiveMessage)
-                wanted = frame.action.correlation
                 for n, message in enumerate(view.unread):
-                    if wanted is None or message.correlation == wanted:
+                    if _fits(frame, message):
                         return view, frame, n
         return None
 

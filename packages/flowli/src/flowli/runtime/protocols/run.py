@@ -1,18 +1,21 @@
 """Running an execution for a START or RESUME task.
 
-1. Look: the record (a START brings it along, ``start``), the journal, unless the coroutine is warm. An end that is
-   there already only needs what follows it (``finish``) and the ack. A paused or parked execution goes on only for a
-   request of an operator. A cause that is journaled is acked unread.
-2. Acquire the lease. It is free if the journal's last lifecycle entry released its epoch, if it has expired, or if
-   its holder is dead. Otherwise the owner is told through the lease, and the task is given back for a while.
+1. Look. An end that is there already only needs what follows it (``after_end``) and the ack. A paused or parked
+   execution goes on only for a request of an operator. A cause that is journaled is acked unread.
+   For a START: the record, then the archive (``start``); the journal is not read, since of an execution that nobody
+   has owned there is none. For a RESUME: the journal, unless the coroutine is warm.
+2. Acquire the lease. It is free if the journal's last lifecycle entry released its epoch, if it has expired, if its
+   holder is dead, or if this worker itself has stopped to act under it. For a START it is created: that it can be
+   proves that nobody ever owned the execution. If it cannot, step 1 is done again with the journal. Is it held
+   elsewhere, the owner is told through the lease, and the task is given back for a while, longer each time.
    *Crash after it*: the lease expires, or its holder is seen to be dead; the task is taken again.
 3. A clean hand-over (nothing journaled yet under epoch 1, or the last entry is ``suspended`` of the epoch before)
    needs no entry: the first commit rides with the first outcomes. Any other takeover first commits
    ``execution.resumed`` at the tail and only then runs code: from here on a late commit of the former owner can no
    longer land.
 4. Replay, or go on with the warm coroutine if its epoch was the one before; run until suspended or ended (``suspend``,
-   ``finish``). A commit of a lower epoch that landed where the first one should go: drop the coroutine, start again
-   at 1. One of a higher epoch: stop, write nothing more, do not ack.
+   ``finish``). A commit of a lower epoch that landed where the first one should go: drop the coroutine, read the
+   journal and do step 3 again. One of a higher epoch: stop, write nothing more, do not ack.
 5. Post the twins; ack the tasks when they are durable. *Crash before it*: the task is taken again and finds the
    release.
 """
@@ -28,11 +31,11 @@ from flowli.domain.errors import LeaseLost
 from flowli.domain.execution import Execution
 from flowli.domain.memo import JournalFold
 from flowli.domain.ports import Appended, Lease, Ports
-from flowli.domain.tasks import Task, TaskKind
-from flowli.runtime.protocols.start import take_start
+from flowli.domain.tasks import Task
+from flowli.runtime.protocols.causes import is_journaled
 from flowli.runtime.services import Services
 
-__all__ = ["Behind", "Looked", "Verdict", "is_journaled", "look", "take_over"]
+__all__ = ["Behind", "Looked", "Verdict", "look", "take_over"]
 
 _OPERATOR_VERBS = frozenset({"cancel", "unpause", "terminate", "migrate"})
 
@@ -65,33 +68,47 @@ class Looked:
     lease: Lease | None = None
 
 
-async def look(ports: Ports, task: Task, code_ref_of: dict[tuple[str, str], str]) -> Looked:
-    """Step 1.
+async def look(
+    ports: Ports,
+    task: Task,
+    code_ref_of: dict[tuple[str, str], str],
+    *,
+    record: Execution | None = None,
+    lease: Lease | None = None,
+) -> Looked:
+    """Step 1, from the journal.
 
     Args:
         code_ref_of: the code of this worker by workflow and version: an execution parked by other code is tried again.
+        record: if it was read.
+        lease: if it is held already.
     """
     found = await ports.journal.read(task.target)
     fold = JournalFold(found.entries)
-    if task.kind is TaskKind.START:
-        execution = await take_start(ports, task, journal_empty=not found.entries)
-    else:
-        execution = fold.execution or await ports.executions.get(task.target)
+    execution = fold.execution or record or await _record(ports, task)
     if execution is None:
         return Looked(Verdict.NOTHING)
     execution = replace(execution, version=fold.version or execution.version)
-    looked = Looked(Verdict.RUN, execution, found.entries, found.position, fold)
+    looked = Looked(Verdict.RUN, execution, found.entries, found.position, fold, lease)
     if fold.end is not None:
         return replace(looked, verdict=Verdict.ENDED)
-    if fold.suspended is not None and fold.suspended.on and is_journaled(task, fold):
-        # of an execution that nobody has released, the task is what carries it on, whatever its cause
-        return replace(looked, verdict=Verdict.NOTHING)
     if fold.parked is not None and not _other_code(fold, execution, code_ref_of):
-        lease = await ports.ownership.read(task.target)
+        lease = lease or await ports.ownership.read(task.target)
         requests = lease.requests if lease is not None else ()
         wanted = any(r.verb in _OPERATOR_VERBS and r.id not in fold.applied for r in requests)
         return replace(looked, verdict=Verdict.RUN if wanted else Verdict.NOTHING, lease=lease)
+    if fold.suspended is not None and fold.suspended.on and is_journaled(task, fold):
+        # of an execution that nobody has released, the task is what carries it on, whatever its cause
+        return replace(looked, verdict=Verdict.NOTHING)
     return looked
+
+
+async def _record(ports: Ports, task: Task) -> Execution | None:
+    """The record of an execution without a journal; None if it has none, or is a leftover beside its archive."""
+    execution = await ports.executions.get(task.target)
+    if execution is None or await ports.archive.get(task.target) is not None:
+        return None
+    return execution
 
 
 def _other_code(fold: JournalFold, execution: Execution, code_ref_of: dict[tuple[str, str], str]) -> bool:
@@ -99,19 +116,6 @@ def _other_code(fold: JournalFold, execution: Execution, code_ref_of: dict[tuple
     if parked is None or fold.paused is not None or parked.cause != "nondeterminism":
         return False
     return code_ref_of.get((execution.workflow, execution.version), parked.code_ref) != parked.code_ref
-
-
-def is_journaled(task: Task, fold: JournalFold) -> bool:
-    """Whether the cause of a RESUME has had its effect already."""
-    kind, _, rest = task.key.partition(":")
-    if kind == "message":
-        channel, _, seq = rest.rpartition(":")
-        return int(seq) in fold.consumed.get(channel, ())
-    if kind == "request":
-        return rest in fold.applied
-    if kind == "child":
-        return any(f.metadata.get("eid") == rest and f.status.ended for f in fold.frames.values())
-    return False
 
 
 def is_clean(fold: JournalFold, epoch: int) -> bool:

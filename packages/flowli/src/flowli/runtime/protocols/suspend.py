@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from flowli.domain.channels import WaitMarker
 from flowli.domain.entries import ExecutionSuspended, FrameSuspended
 from flowli.domain.errors import LeaseLost
+from flowli.domain.provenance import Provenance
 from flowli.domain.timers import Timer
 from flowli.domain.waits import On
 from flowli.runtime.owner.waits import due_at, is_waiting, waits_on
@@ -97,31 +98,35 @@ async def _set_timer(owner: Owner) -> None:
 async def tidy(owner: Owner) -> None:
     """Step 4; also after an end."""
     traces, ports, eid = owner.traces, owner.services.ports, owner.execution.eid
-    ended = owner.session.fold.end is not None
-    waited = set() if ended else set(owner.waits.channels)
-    needed = None if ended else owner.waits.next_due()
+    suspended = owner.session.fold.suspended
+    # who is paused, handed over or has ended is not to be woken: whoever goes on looks at everything again
+    asleep = suspended is not None and suspended.on and owner.session.fold.parked is None
+    waited = set(owner.waits.channels) if asleep else set()
+    needed = owner.waits.next_due() if asleep else None
+
+    marked = {*traces.marked, *(owner.waits.known_channels if traces.unclean else ())}
 
     async def unmark(channel: str) -> None:
         await ports.channel.unmark(channel, eid, up_to_epoch=owner.guard.epoch)
-        del traces.marked[channel]
+        traces.marked.pop(channel, None)
 
     async def cancel(timer: Timer) -> None:
         await ports.timers.cancel(timer)
         traces.timers.remove(timer)
 
     await asyncio.gather(
-        *(unmark(channel) for channel in traces.marked if channel not in waited),
+        *(unmark(channel) for channel in marked - waited),
         *(cancel(timer) for timer in traces.timers if timer.due_at != needed),
         _withdraw(owner),
     )
+    traces.unclean = False
 
 
 async def _withdraw(owner: Owner) -> None:
     """Remove the RESUME tasks of messages that this owner found by itself."""
     execution, traces = owner.execution, owner.traces
 
-    async def one(cause: MessageCause) -> None:
-        sent = traces.consumed[cause]
+    async def one(cause: MessageCause, sent: Provenance) -> None:
         task = resume_task(
             queue=execution.queue,
             priority=execution.priority,
@@ -131,6 +136,6 @@ async def _withdraw(owner: Owner) -> None:
             by=sent,
         )
         await owner.services.ports.queue.withdraw(task)
-        del traces.consumed[cause]
+        traces.consumed.pop(cause.key, None)
 
-    await asyncio.gather(*map(one, tuple(traces.consumed)))
+    await asyncio.gather(*(one(cause, sent) for cause, sent in traces.consumed.values()))

@@ -16,13 +16,12 @@ from flowli.domain.execution import Execution
 from flowli.domain.ids import Eid
 from flowli.domain.memo import JournalFold
 from flowli.domain.tasks import Task, TaskKind
-from flowli.runtime.owner.commits import Behind
 from flowli.runtime.owner.events import Stop
 from flowli.runtime.owner.owner import Owner, Release
 from flowli.runtime.owner.steps import StepRunner
 from flowli.runtime.protocols.after_end import after_end
 from flowli.runtime.protocols.causes import is_journaled
-from flowli.runtime.protocols.run import Looked, Verdict, look, take_over
+from flowli.runtime.protocols.run import Behind, Looked, Verdict, look, take_over
 from flowli.runtime.protocols.standing import Standing
 from flowli.runtime.protocols.start import created, take_start
 from flowli.runtime.protocols.twins import twins
@@ -42,11 +41,12 @@ _ENDED_REMEMBERED = 4096
 class Executions:
     """Runs START and RESUME tasks; see ``protocols.run``."""
 
-    def __init__(self, services: Services, runner: StepRunner, renewals: Renewals) -> None:
+    def __init__(self, services: Services, runner: StepRunner, renewals: Renewals, leases: ExecutionLeases) -> None:
         self._services = services
         self._runner = runner
         self._renewals = renewals
-        self._leases = ExecutionLeases(services)
+        self._leases = leases
+        self._stopping: Stop | None = None
         self._active: dict[Eid, Active] = {}
         self._warm: OrderedDict[Eid, Owner] = OrderedDict()
         self._ended: OrderedDict[Eid, None] = OrderedDict()
@@ -127,7 +127,7 @@ class Executions:
     async def _run_start(self, task: Task, active: Active) -> Fate:
         """A START: the first owner reads no journal, since a lease that it creates proves that there is none."""
         services = self._services
-        oldest = services.world.now() - timedelta(seconds=services.config.archive_ttl_s)
+        oldest = services.world.now() + timedelta(seconds=-services.config.archive_ttl_s)
         try:
             execution = await take_start(services.ports, task, journal_empty=True, oldest=oldest)
         except NotAllowed as error:
@@ -207,6 +207,8 @@ class Executions:
                 found = await self._services.ports.journal.read(execution.eid)
                 fold = JournalFold(found.entries)
                 looked = replace(looked, entries=found.entries, position=found.position, fold=fold)
+                if fold.end is not None:
+                    return await self._rest(replace(looked, verdict=Verdict.ENDED))
             finally:
                 self._renewals.forget(guard)
 
@@ -239,6 +241,8 @@ class Executions:
             for resume in (task, *active.early) if task.kind is TaskKind.RESUME else active.early:
                 owner.listener.take_resume(resume)
             active.early.clear()
+            if self._stopping is not None:
+                owner.tell(self._stopping)
             released = await owner.own(guard)
         finally:
             self._renewals.forget(guard)
@@ -266,9 +270,10 @@ class Executions:
 
     def stop(self, *, now: bool) -> None:
         """Ask every owner to hand its execution over; ``now`` without waiting for steps that are under way."""
+        self._stopping = Stop(now)
         for active in self._active.values():
             if active.owner is not None:
-                active.owner.tell(Stop(now))
+                active.owner.tell(self._stopping)
 
     async def close(self) -> None:
         """Drop what is warm."""

@@ -24,6 +24,7 @@ from flowli.world import Background, World
 __all__ = ["LeaseGuard", "Renewals", "TaskGuard"]
 
 _log = structlog.get_logger("flowli.renewal")
+_MANY = 16
 
 
 @dataclass(eq=False)
@@ -34,6 +35,7 @@ class _Guard:
         deadline_s: when it expires at the latest, on the clock that counts suspended time.
         lost: somebody else has it.
         on_lost: called once, on the worker's loop.
+        soon: do not wait for the third of the ttl with the next renewal.
     """
 
     world: World
@@ -42,11 +44,12 @@ class _Guard:
     on_lost: Callable[[], None] = lambda: None
     lost: bool = False
     renewing: bool = False
+    soon: bool = False
 
     @property
     def due(self) -> bool:
-        """Whether a third of the ttl has passed since the last renewal."""
-        return self.world.boottime_s() >= self.deadline_s - self.ttl_s * 2 / 3
+        """Whether a third of the ttl has passed since the last renewal, or there is something to be written."""
+        return self.soon or self.world.boottime_s() >= self.deadline_s - self.ttl_s * 2 / 3
 
     @property
     def expired(self) -> bool:
@@ -76,6 +79,11 @@ class LeaseGuard(_Guard):
     on_requests: Callable[[tuple[LeaseRequest, ...]], None] = lambda requests: None
     applied: set[str] = field(default_factory=set)
 
+    def done_with(self, request: str) -> None:
+        """A request is dealt with, durably: it is removed by the next renewal, soon if there are many."""
+        self.applied.add(request)
+        self.soon |= len(self.applied) >= _MANY
+
     @property
     def epoch(self) -> int:
         """The epoch under which this process acts."""
@@ -90,13 +98,26 @@ class LeaseGuard(_Guard):
 
 @dataclass(eq=False)
 class TaskGuard(_Guard):
-    """Guard of a task's lease."""
+    """Guard of a task's lease.
+
+    Attributes:
+        alive: the next renewal sets the deaths of the task back to 0.
+        vouched: that was asked for.
+    """
 
     lease: TaskLease = field(kw_only=True)
+    alive: bool = False
+    vouched: bool = False
 
     async def renew(self, ports: Ports) -> None:
         """One renewal."""
-        self.lease = await ports.queue.renew(self.lease)
+        alive = self.alive
+        self.lease = await ports.queue.renew(self.lease, alive=alive)
+        self.alive &= not alive
+
+    def vouch(self) -> None:
+        """The task has come on: its deaths no longer count. The next renewal says so, and it is soon."""
+        self.alive = self.soon = self.vouched = True
 
 
 class Renewals:
@@ -144,6 +165,10 @@ class Renewals:
         under_way: set[asyncio.Task[None]] = set()
         while True:
             for guard in tuple(self._guards):
+                if isinstance(guard, LeaseGuard) and guard.expired and not guard.lost:
+                    # renewals hang or fail: the worker stops before others may begin
+                    guard.lost = True
+                    self._tell(guard.on_lost)
                 if guard.due and not guard.renewing and not guard.lost:
                     guard.renewing = True
                     task = asyncio.ensure_future(self._renew(ports, guard))
@@ -153,6 +178,7 @@ class Renewals:
 
     async def _renew(self, ports: Ports, guard: LeaseGuard | TaskGuard) -> None:
         begun_s = self._world.boottime_s()
+        guard.soon = False
         try:
             await guard.renew(ports)
         except LeaseLost:

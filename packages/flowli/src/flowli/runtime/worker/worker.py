@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Self
 
 import structlog
 
-from flowli.domain.errors import BackendError, LeaseLost, UsageError
+from flowli.domain.errors import UsageError
 from flowli.domain.ids import check_name
-from flowli.domain.tasks import TaskKind, TaskLease
+from flowli.domain.tasks import TaskKind
 from flowli.runtime.owner.steps import StepRunner
 from flowli.runtime.sweeper import Sweeper
-from flowli.runtime.worker.executions import Ack, Executions, Fate, GiveBack
+from flowli.runtime.worker.alone import Alone
+from flowli.runtime.worker.closing import Closing
+from flowli.runtime.worker.executions import Executions
+from flowli.runtime.worker.fates import Fate, GiveBack, SetAside
+from flowli.runtime.worker.intake import Intake
+from flowli.runtime.worker.leases import ExecutionLeases
 from flowli.runtime.worker.renewal import Renewals, TaskGuard
 
 if TYPE_CHECKING:
@@ -27,7 +32,6 @@ _log = structlog.get_logger("flowli.worker")
 MAX_DEATHS = 5
 """A task whose holders vanished so often without any outcome between is set aside."""
 
-_PAGE = 32
 _IDLE_GROWTH, _SLOWEST_POLL_S = 1.5, 5.0
 
 
@@ -37,7 +41,7 @@ class Worker:
     Args:
         engine: whose executions it runs.
         queues: names of the queues it takes from, the first ones first.
-        concurrency: how many tasks it works on at once.
+        concurrency: how many executions it works on at once.
         sweeper: whether it sweeps as well.
 
     Example:
@@ -65,14 +69,24 @@ class Worker:
         shortest_s = min(config.exec_ttl_s, config.task_ttl_s)
         self._renewals = Renewals(services.ports, services.world, tick_s=shortest_s / 12)
         self._threads = services.world.pool("flowli-step", config.step_threads)
-        runner = StepRunner(services.world, self._threads, config.max_value_bytes)
-        self._executions = Executions(services, runner, self._renewals)
-        self._holder = f"{services.site.worker_id}/{services.world.token()[:8]}"
-        self._handling: set[asyncio.Task[None]] = set()
-        self._closing: set[asyncio.Task[None]] = set()
+        self._runner = StepRunner(services.world, self._threads, config.max_value_bytes)
+        leases = ExecutionLeases(services)
+        self._executions = Executions(services, self._runner, self._renewals, leases)
+        self._closing = Closing(services, self._renewals, leases)
+        self._intake = Intake(services, self._renewals, self._queues, concurrency, self._closing.close)
+        self._alone = Alone(services, lambda: len(self._healthy), self._free)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._busy: set[TaskGuard] = set()
+        self._healthy: set[TaskGuard] = set()
+        self._freed = asyncio.Event()
         self._stopping = asyncio.Event()
         self._started = False
         self._sweeping: asyncio.Task[None] | None = None
+
+    @property
+    def stray_steps(self) -> int:
+        """Sync steps that run on in their threads although nobody waits for them: they timed out or were fenced."""
+        return self._runner.stray
 
     async def __aenter__(self) -> Self:
         self.start()
@@ -101,10 +115,9 @@ class Worker:
                 mark = self._services.hub.queue_mark(self._queues)
                 if await self._take():
                     idle_s = first_s
-                    continue
-                if len(self._handling) >= self._concurrency:
-                    await self._first_of(*self._handling)
-                elif await self._sleep(idle_s, mark):
+                elif self._room <= 0:
+                    await self._wait_for_room()
+                elif await self._wait_for_work(idle_s, mark):
                     idle_s = first_s
                 else:
                     idle_s = min(idle_s * _IDLE_GROWTH, slowest_s)
@@ -114,6 +127,7 @@ class Worker:
     def stop(self) -> None:
         """Take no more tasks; ``run`` drains and returns."""
         self._stopping.set()
+        self._freed.set()
 
     def abandon(self) -> None:
         """Drop every coroutine without another word, as a crash of the process would. For tests."""
@@ -141,10 +155,15 @@ class Worker:
         while True:
             taken = await self._take()
             total += taken
-            if taken == 0:
-                if not self._handling and not self._closing:
-                    return total
-                await self._first_of(*self._handling, *self._closing)
+            if taken:
+                continue
+            under_way = {*self._tasks, *self._closing.under_way}
+            if not under_way and not self._intake.ahead:
+                return total
+            self._freed.clear()
+            freed = asyncio.ensure_future(self._freed.wait())
+            await asyncio.wait((freed, *under_way), return_when=asyncio.FIRST_COMPLETED)
+            freed.cancel()
 
     async def drain(self, grace_s: float | None = None) -> None:
         """Hand over what runs, commit and ack what is pending, and stop.
@@ -152,7 +171,7 @@ class Worker:
         Args:
             grace_s: how long steps that are under way may take to end; then they are abandoned and will run again.
         """
-        self._stopping.set()
+        self.stop()
         if not self._started:
             return
         self._started = False
@@ -160,94 +179,112 @@ class Worker:
             assert self._sweeper is not None
             self._sweeper.stop()
             await asyncio.gather(self._sweeping, return_exceptions=True)
+        self._intake.let_go(everything=True)
         self._executions.stop(now=False)
         await self._settle(self._services.config.grace_s if grace_s is None else grace_s)
-        if self._handling:
+        if self._tasks:
             self._executions.stop(now=True)
             await self._settle(self._services.config.grace_s / 10 + 1)
-        for task in self._handling:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._handling, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._executions.close()
         await self._services.announcer.drain()
-        await asyncio.gather(*self._closing, return_exceptions=True)
+        while self._closing.under_way:
+            await asyncio.wait(self._closing.under_way)
         await self._renewals.stop()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
+    @property
+    def _room(self) -> int:
+        return 0 if self._alone.wanted else self._concurrency - len(self._busy)
+
     async def _take(self) -> int:
-        taken = 0
-        for queue in self._queues:
-            room = self._concurrency - len(self._handling)
-            if room <= 0 or self._stopping.is_set():
-                break
-            deadline_s = self._services.world.boottime_s() + self._services.config.task_ttl_s
-            try:
-                leases = await self._services.ports.queue.dequeue(
-                    queue, self._holder, self._services.config.task_ttl_s, limit=min(room, _PAGE)
-                )
-            except BackendError as error:
-                _log.warning("the queue could not be read", queue=queue, error=str(error))
-                continue
-            for lease in leases:
-                guard = TaskGuard(self._services.world, self._services.config.task_ttl_s, deadline_s, lease=lease)
-                self._renewals.watch(guard)
-                task = asyncio.create_task(self._handle(guard))
-                self._handling.add(task)
-                task.add_done_callback(self._handling.discard)
-            taken += len(leases)
-        return taken
+        """Begin what was taken ahead, as far as there is room; then take more. How many were begun or taken."""
+        begun = 0
+        while self._room > 0 and (guard := self._intake.next()) is not None:
+            self._begin(guard)
+            begun += 1
+        if self._stopping.is_set() or self._alone.wanted or not self._intake.worth_taking(self._room):
+            return begun
+        before = self._intake.ahead
+        taken = await self._intake.take(self._room)
+        for guard in taken:
+            self._begin(guard)
+        if self._stopping.is_set():
+            self._intake.let_go(everything=True)
+        return begun + len(taken) + max(0, self._intake.ahead - before)
+
+    def _begin(self, guard: TaskGuard) -> None:
+        self._busy.add(guard)
+        task = asyncio.create_task(self._handle(guard))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _handle(self, guard: TaskGuard) -> None:
-        lease = guard.lease
+        suspect = guard.lease.deaths > 0
         try:
-            fate = await self._fate(lease)
+            if suspect:
+                await self._alone.enter(guard)
+            else:
+                self._healthy.add(guard)
+            fate = await self._fate(guard)
         except asyncio.CancelledError:
-            fate = GiveBack("the worker was stopped", 0.0)
+            fate = GiveBack("the worker was stopped", 0.0, alive=not suspect)
         except Exception:
-            _log.exception("a task failed in the engine itself", task=lease.task.task_id)
-            fate = GiveBack("the engine failed", self._services.config.task_ttl_s / 3)
-        closing = asyncio.create_task(self._close(guard, fate))
-        self._closing.add(closing)
-        closing.add_done_callback(self._closing.discard)
+            _log.exception("a task failed in the engine itself", task=guard.lease.task.task_id)
+            fate = GiveBack("the engine failed", self._services.config.task_ttl_s / 3, alive=not suspect)
+        self._intake.finished()
+        self._rests(guard)
+        self._closing.close(guard, fate)
 
-    async def _fate(self, lease: TaskLease) -> Fate:
-        task = lease.task
-        if lease.deaths >= MAX_DEATHS:
-            cause = f"{lease.deaths} workers in a row vanished while they worked on it"
-            _log.error("task set aside", task=task.task_id, cause=cause)
-            await self._services.ports.queue.bury(lease, cause, self._services.world.now())
-            return Ack()
+    def _rests(self, guard: TaskGuard) -> None:
+        """The task needs no room any more: it is done, or only waits for another that is worked on."""
+        self._busy.discard(guard)
+        self._healthy.discard(guard)
+        self._alone.leave(guard)
+        self._alone.less()
+        self._free()
+
+    def _free(self) -> None:
+        self._freed.set()
+
+    def _came_on(self, guard: TaskGuard) -> None:
+        """An outcome is durable: whatever the task does, it can be survived."""
+        if guard.lease.deaths > 0 and not guard.vouched:
+            guard.vouch()
+            self._healthy.add(guard)
+            self._alone.leave(guard)
+
+    async def _fate(self, guard: TaskGuard) -> Fate:
+        task, deaths = guard.lease.task, guard.lease.deaths
+        if deaths >= MAX_DEATHS:
+            return SetAside(f"{deaths} workers in a row vanished while they worked on task {task.task_id}")
         if task.kind in (TaskKind.START, TaskKind.RESUME):
-            return await self._executions.handle(task)
+            return await self._executions.handle(
+                task, joined=lambda: self._rests(guard), progress=lambda: self._came_on(guard)
+            )
         _log.warning("not for a worker of the engine; it stays for a consumer", task=task.task_id, queue=task.queue)
         return GiveBack(f"{task.kind} is for a consumer", self._services.config.task_ttl_s)
 
-    async def _close(self, guard: TaskGuard, fate: Fate) -> None:
-        """Ack when the twins are durable, or give back. A crash before it: the task is taken again."""
-        queue = self._services.ports.queue
+    async def _wait_for_room(self) -> None:
+        """Wait until something ends, or something that was taken ahead has waited for too long."""
+        self._freed.clear()
+        left_s = self._intake.let_go()
+        if self._room > 0 or self._stopping.is_set():
+            return
+        if left_s is None:
+            await self._freed.wait()
+            return
+        alarm = asyncio.ensure_future(self._services.world.sleep(left_s))
+        freed = asyncio.ensure_future(self._freed.wait())
         try:
-            if isinstance(fate, Ack):
-                if fate.after:
-                    await asyncio.gather(*fate.after)
-                await queue.ack([guard.lease])
-            elif fate.delay_s is not None:
-                _log.debug("task given back", task=guard.lease.task.task_id, reason=fate.reason)
-                await queue.nack(guard.lease, delay_s=fate.delay_s)
-            else:
-                _log.warning("task left to expire", task=guard.lease.task.task_id, reason=fate.reason)
-        except (BackendError, LeaseLost) as error:
-            _log.warning("task not acked; it will be taken again", task=guard.lease.task.task_id, error=str(error))
+            await asyncio.wait((alarm, freed), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._renewals.forget(guard)
+            alarm.cancel()
+            freed.cancel()
 
-    async def _first_of(self, *tasks: asyncio.Task[None]) -> None:
-        stop = asyncio.ensure_future(self._stopping.wait())
-        try:
-            await asyncio.wait((*tasks, stop), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stop.cancel()
-
-    async def _sleep(self, delay_s: float, mark: int) -> bool:
+    async def _wait_for_work(self, delay_s: float, mark: int) -> bool:
         woken = asyncio.ensure_future(self._services.hub.wait_queue(self._queues, delay_s, mark=mark))
         stop = asyncio.ensure_future(self._stopping.wait())
         try:
@@ -258,13 +295,12 @@ class Worker:
             stop.cancel()
 
     async def _settle(self, timeout_s: float | None = None) -> None:
-        if self._handling:
-            if timeout_s is None:
-                await asyncio.wait(set(self._handling))
-            else:
-                alarm = asyncio.ensure_future(self._services.world.sleep(timeout_s))
-                rest = asyncio.gather(*self._handling, return_exceptions=True)
-                await asyncio.wait((alarm, rest), return_when=asyncio.FIRST_COMPLETED)
-                alarm.cancel()
-        if timeout_s is None and self._closing:
-            await asyncio.wait(set(self._closing))
+        """Wait for what is being worked on; without a time limit also for the acks."""
+        if timeout_s is None:
+            while under_way := {*self._tasks, *self._closing.under_way}:
+                await asyncio.wait(under_way)
+        elif self._tasks:
+            alarm = asyncio.ensure_future(self._services.world.sleep(timeout_s))
+            rest = asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.wait((alarm, rest), return_when=asyncio.FIRST_COMPLETED)
+            alarm.cancel()
