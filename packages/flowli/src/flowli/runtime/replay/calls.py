@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from flowli.domain.data import Data
 from flowli.domain.execution import ParentClose
@@ -152,17 +152,44 @@ class FrameFuture(WorkflowFuture[Any]):
         return cancelled
 
 
-class FrameCall(Generic[T]):
-    """A frame that was made and not yet started: ``await`` it, or pass it to ``asyncio.gather`` and the like."""
+class FrameCall(Coroutine[Any, Any, T]):
+    """A frame that was made and not yet started: ``await`` it, or pass it to ``asyncio.gather``, ``TaskGroup`` and the
+    like. It counts as a coroutine, and like one it can be the work of a task.
+    """
 
-    __slots__ = ("_session", "frame")
+    __slots__ = ("_number", "_session", "_work", "frame")
 
     def __init__(self, session: Session, frame: LiveFrame) -> None:
         self._session = session
+        self._number = session.loop.next_number()
+        self._work: Generator[Any, Any, T] | None = None
         self.frame = frame
 
-    def __await__(self) -> Generator[Any, None, T]:
+    def __await__(self) -> Generator[Any, Any, T]:
         return self._session.enter(self.frame).__await__()
+
+    def __hash__(self) -> int:
+        return self._number
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def send(self, value: Any) -> Any:
+        """Go on, as the coroutine of a task."""
+        if self._work is None:
+            self._work = self.__await__()
+        return self._work.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Raise an error where it waits, as in the coroutine of a task."""
+        if self._work is None:
+            raise error[1] if len(error) > 1 and error[1] is not None else error[0]
+        return self._work.throw(*error)
+
+    def close(self) -> None:
+        """It is no longer wanted."""
+        if self._work is not None:
+            self._work.close()
 
     def __repr__(self) -> str:
         return f"<{self.frame.describe()}>"

@@ -6,11 +6,13 @@ A frame that is started and given up within one slice leaves no entry, live or r
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from flowli.domain.entries import FrameCancelled, FrameStarted, JournalEntry
 from flowli.domain.errors import NondeterminismError
+from flowli.domain.ids import Fid
 from flowli.runtime.replay import difference
 from flowli.runtime.replay.calls import LiveFrame
 
@@ -56,25 +58,30 @@ class Commands:
         if both:
             self._issued = deque(command for command in self._issued if id(_frame(command)) not in both)
 
-    def match_start(self, entry: JournalEntry, body: FrameStarted, ended: bool) -> LiveFrame | NondeterminismError:
+    def match_start(
+        self, entry: JournalEntry, body: FrameStarted, ended: bool, waiting: Iterable[Fid]
+    ) -> LiveFrame | NondeterminismError:
         """The frame that ``entry`` records, or the difference.
 
         Args:
             ended: whether the function has returned or raised.
+            waiting: the frames that the code waits for.
         """
         match self.pop():
             case None:
-                return difference.missing(entry, ended)
+                return difference.missing(entry, ended, waiting)
             case GiveUp() as command:
                 return difference.surplus(entry, describe(command))
             case LiveFrame() as frame:
                 return difference.compare_start(entry, body, frame) or frame
 
-    def match_give_up(self, entry: JournalEntry, body: FrameCancelled, ended: bool) -> NondeterminismError | None:
+    def match_give_up(
+        self, entry: JournalEntry, body: FrameCancelled, ended: bool, waiting: Iterable[Fid]
+    ) -> NondeterminismError | None:
         """None if the next command is what ``entry`` records."""
         command = self.pop()
         if command is None:
-            return difference.missing(entry, ended)
+            return difference.missing(entry, ended, waiting)
         if not isinstance(command, GiveUp) or command.frame.fid != body.fid:
             return difference.surplus(entry, describe(command))
         return None

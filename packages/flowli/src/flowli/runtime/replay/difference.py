@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from flowli.domain.entries import (
     ExecutionCancelRequested,
     FrameCancelled,
@@ -12,9 +14,12 @@ from flowli.domain.entries import (
     JournalEntry,
 )
 from flowli.domain.errors import NondeterminismError
+from flowli.domain.ids import Fid
 from flowli.runtime.replay.calls import LiveFrame
 
 __all__ = ["compare_start", "describe_entry", "missing", "surplus"]
+
+_SHOWN = 3
 
 
 def describe_entry(entry: JournalEntry) -> str:
@@ -48,9 +53,21 @@ def compare_start(entry: JournalEntry, body: FrameStarted, frame: LiveFrame) -> 
     return None
 
 
-def missing(entry: JournalEntry, ended: bool) -> NondeterminismError:
-    """The journal records a command and the code made none."""
-    return NondeterminismError(entry.seq, describe_entry(entry), "its end" if ended else "no further command")
+def missing(entry: JournalEntry, ended: bool, waiting: Iterable[Fid]) -> NondeterminismError:
+    """The journal records a command and the code made none.
+
+    Args:
+        ended: whether the function has returned or raised.
+        waiting: the frames that it waits for otherwise.
+    """
+    if ended:
+        found = "its end"
+    else:
+        fids = list(waiting)
+        more = f" and {len(fids) - _SHOWN} more" if len(fids) > _SHOWN else ""
+        waits = f" and waits for {', '.join(fids[:_SHOWN])}{more}" if fids else ""
+        found = f"no further command{waits}"
+    return NondeterminismError(entry.seq, describe_entry(entry), found)
 
 
 def surplus(entry: JournalEntry, found: str) -> NondeterminismError:

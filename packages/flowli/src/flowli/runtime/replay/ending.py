@@ -23,7 +23,7 @@ _HAVE_EFFECTS = (FrameKind.STEP, FrameKind.CHILD, FrameKind.EFFECT)
 def left_behind(live: Iterable[LiveFrame], unstarted: Iterable[LiveFrame]) -> UsageError | None:
     """The error of a function that returned while frames of it were still under way, or were never awaited."""
     for frame in live:
-        if frame.kind in _HAVE_EFFECTS:
+        if frame.kind in _HAVE_EFFECTS and not frame.ended:
             return UsageError(
                 f"the workflow returned while {frame.describe()} was still under way; await it or cancel its task"
             )

@@ -6,25 +6,36 @@ inside ``asyncio.wait`` and ``TaskGroup`` iterate alike; ``call_later`` becomes 
 its firing.
 
 It never runs by itself. The host calls ``run_ready`` from a plain callback of the worker's loop (never inside a
-task: from Python 3.14 on, tasks of two loops cannot be nested in one thread).
+task: from Python 3.14 on, tasks of two loops cannot be nested in one thread). While code runs, the thread is marked as
+being in a slice (``guard.slices``), which is what the determinism guard goes by.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import sys
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar, TypeVarTuple
 
-from flowli.domain.errors import NotDeterministic
+from flowli.domain.errors import ExecutionClosed, NotDeterministic
+from flowli.runtime.guard import slices
+from flowli.runtime.replay.generators import Generators
+from flowli.runtime.replay.numbering import number_gathers
 from flowli.runtime.replay.refusals import RefusingLoop
 
 __all__ = ["TimerHost", "WorkflowFuture", "WorkflowLoop", "WorkflowTask"]
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+_CLOSING_TRIES = 100
+_held_for_ever: list[object] = []
+
+number_gathers()
 
 
 class TimerHost(Protocol):
@@ -52,7 +63,11 @@ class WorkflowFuture(asyncio.Future[T]):
 
 
 class WorkflowTask(asyncio.Task[T]):
-    """A task that hashes by creation number."""
+    """A task that hashes by creation number.
+
+    Attributes:
+        own_context: in which its coroutine runs.
+    """
 
     _log_destroy_pending: bool
 
@@ -66,7 +81,8 @@ class WorkflowTask(asyncio.Task[T]):
     ) -> None:
         # set first: the base class puts the task into a set of all tasks
         self._number = loop.next_number()
-        super().__init__(coro, loop=loop, name=name or f"task-{self._number}", context=context)
+        self.own_context = contextvars.copy_context() if context is None else context
+        super().__init__(coro, loop=loop, name=name or f"task-{self._number}", context=self.own_context)
 
     def __hash__(self) -> int:
         return self._number
@@ -86,19 +102,23 @@ class _Timer(asyncio.TimerHandle):
 class WorkflowLoop(RefusingLoop):
     """See the module's docstring.
 
+    Args:
+        name: names the execution in reports.
+
     Attributes:
         tasks: every task that has not ended, in the order of creation. They are held strongly.
         unhandled: what ``call_exception_handler`` was told, for the log.
         cancelled_tasks: how often ``cancel`` was called on a task.
     """
 
-    def __init__(self, host: TimerHost) -> None:
+    def __init__(self, host: TimerHost, name: str = "") -> None:
+        self.name = name
         self._host = host
         self._ready: deque[asyncio.Handle] = deque()
         self._number = 0
         self._running = False
         self._closed = False
-        self._generators: dict[int, AsyncGenerator[Any, Any]] = {}
+        self._generators = Generators()
         self.tasks: dict[int, WorkflowTask[Any]] = {}
         self.unhandled: list[dict[str, Any]] = []
         self.cancelled_tasks = 0
@@ -108,26 +128,37 @@ class WorkflowLoop(RefusingLoop):
         """Nothing is ready: only a delivery can make the code go on."""
         return not self._ready
 
-    def run_ready(self) -> None:
-        """Run until nothing is ready: one slice. Call it from a plain callback of the outer loop."""
+    @contextmanager
+    def _as_running(self) -> Iterator[None]:
+        """Be the running loop of this thread, with the hooks of its async generators, and mark the slice."""
         outer = asyncio._get_running_loop()
         hooks = sys.get_asyncgen_hooks()
         asyncio._set_running_loop(self)
-        sys.set_asyncgen_hooks(firstiter=self._generator_started, finalizer=self._generator_dropped)
-        self._running = True
+        sys.set_asyncgen_hooks(firstiter=self._generators.began, finalizer=self._generators.dropped)
+        mark = slices.begin(self.name)
         try:
-            while self._ready:
-                handle = self._ready.popleft()
-                if not handle.cancelled():
-                    try:
-                        handle._run()
-                    except (SystemExit, KeyboardInterrupt):
-                        # the task that raised it has recorded it as its outcome; the worker goes on
-                        pass
+            yield
         finally:
-            self._running = False
+            slices.end(mark)
             sys.set_asyncgen_hooks(*hooks)
             asyncio._set_running_loop(outer)
+
+    def run_ready(self) -> None:
+        """Run until nothing is ready: one slice. Call it from a plain callback of the outer loop."""
+        with self._as_running():
+            self._running = True
+            ready = self._ready
+            try:
+                while ready:
+                    handle = ready.popleft()
+                    if not handle.cancelled():
+                        try:
+                            handle._run()
+                        except (SystemExit, KeyboardInterrupt):
+                            # the task that raised it has recorded it as its outcome; the worker goes on
+                            pass
+            finally:
+                self._running = False
 
     def fire(self, handle: asyncio.TimerHandle) -> None:
         """The instant of ``handle`` has come."""
@@ -139,30 +170,44 @@ class WorkflowLoop(RefusingLoop):
         self._number += 1
         return self._number
 
+    def close_generators(self, context: contextvars.Context) -> None:
+        """Close, in tasks, the async generators that were left before their end, in the order in which they began."""
+        for generator in self._generators.take_unfinished():
+            self.create_task(generator.aclose(), context=context)
+
     def drop(self) -> None:
-        """Close every coroutine without letting anything it does be scheduled, and close the loop."""
+        """Close every coroutine without letting anything it does be scheduled, and close the loop.
+
+        What the code does while it is dropped changes nothing: the execution goes on elsewhere.
+        """
+        if self._closed:
+            return
         self._closed = True
         self._ready.clear()
-        outer = asyncio._get_running_loop()
-        hooks = sys.get_asyncgen_hooks()
-        asyncio._set_running_loop(self)
-        sys.set_asyncgen_hooks(firstiter=None, finalizer=None)
-        try:
+        with self._as_running():
             for task in list(self.tasks.values()):
                 task._log_destroy_pending = False
                 coro = task.get_coro()
                 if coro is not None:
-                    try:
-                        coro.close()
-                    except BaseException:
-                        # what the code does while it is dropped changes nothing: the execution goes on elsewhere
-                        pass
-            self._generators.clear()
+                    self._close(coro, functools.partial(task.own_context.run, coro.close))
+            for generator in self._generators.take_unfinished():
+                self._close(generator, functools.partial(contextvars.copy_context().run, _closing(generator)))
             self._ready.clear()
             self.tasks.clear()
-        finally:
-            sys.set_asyncgen_hooks(*hooks)
-            asyncio._set_running_loop(outer)
+
+    def _close(self, thing: object, close: Callable[[], object]) -> None:
+        """Code that awaits something while it is closed is closed again at that place."""
+        for _ in range(_CLOSING_TRIES):
+            try:
+                close()
+            except RuntimeError as error:
+                if "ignored GeneratorExit" not in str(error):
+                    return
+            except BaseException:
+                return
+            else:
+                return
+        _held_for_ever.append(thing)  # the garbage collector would let its code run on, at any place
 
     def call_soon(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
@@ -223,6 +268,9 @@ class WorkflowLoop(RefusingLoop):
         Raises:
             NotDeterministic: ``asyncio.as_completed`` was given bare coroutines, which it starts in random order.
         """
+        if self._closed:
+            coro.close()
+            raise ExecutionClosed("the coroutine is being dropped from memory; no task can be started")
         if _started_by_as_completed():
             coro.close()
             raise NotDeterministic(
@@ -236,12 +284,6 @@ class WorkflowLoop(RefusingLoop):
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self.tasks.pop(hash(task), None)
-
-    def _generator_started(self, generator: AsyncGenerator[Any, Any]) -> None:
-        self._generators[id(generator)] = generator
-
-    def _generator_dropped(self, generator: AsyncGenerator[Any, Any]) -> None:
-        self._generators.pop(id(generator), None)
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Remember what nobody awaits, for the log."""
@@ -280,6 +322,26 @@ class WorkflowLoop(RefusingLoop):
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
         """Nothing to do."""
+
+
+def _closing(generator: AsyncGenerator[Any, Any]) -> Callable[[], None]:
+    """What closes ``generator`` as ``Coroutine.close`` closes a coroutine."""
+    closing: Any = generator.aclose()
+    begun = False
+
+    def close() -> None:
+        nonlocal begun
+        try:
+            if begun:
+                closing.throw(GeneratorExit)
+            else:
+                begun = True
+                closing.send(None)
+        except (StopIteration, StopAsyncIteration):
+            return
+        raise RuntimeError("async generator ignored GeneratorExit")
+
+    return close
 
 
 def _started_by_as_completed() -> bool:

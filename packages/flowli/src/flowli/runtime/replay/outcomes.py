@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 from flowli.domain.entries import FrameCompleted, FrameFailed
 from flowli.domain.errors import ChildFailed, FlowliError, StepFailed
 from flowli.runtime.replay.calls import LiveFrame, StartChild
@@ -21,7 +23,8 @@ def resolve(frame: LiveFrame, body: FrameCompleted | FrameFailed) -> FlowliError
         value = frame.decode(body.value)
     except FlowliError as error:
         return error
-    future.set_result(value)
+    # the entry is not yet written perhaps: code that changes the value must not change the entry
+    future.set_result(copy.deepcopy(value) if value is body.value and isinstance(value, dict | list) else value)
     return None
 
 

@@ -7,13 +7,14 @@ shown to the code.
 
 Live, the same rule makes the journal: an outcome is appended, delivered, and the code runs until nothing is ready
 (one slice); the commands of that slice follow it in the journal. So the journal is the exact interleaving that a
-replay repeats.
+replay repeats. What comes before the slice of the last outcome is over waits for it (``_due``).
 
 The session does no I/O. Its owner commits ``take_buffer()``, launches ``launches`` and stops what is in ``abandoned``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -30,10 +31,8 @@ from flowli.domain.entries import (
     FrameFailed,
     FrameFulfilled,
     FrameStarted,
-    FrameSuspended,
     JournalBody,
     JournalEntry,
-    UnknownBody,
 )
 from flowli.domain.errors import ErrorInfo, ExecutionClosed, NondeterminismError, UsageError
 from flowli.domain.execution import Execution
@@ -41,13 +40,15 @@ from flowli.domain.frames import FrameKind
 from flowli.domain.ids import Fid, frame_id
 from flowli.domain.memo import JournalFold
 from flowli.domain.waits import On
-from flowli.runtime.replay import difference
+from flowli.runtime.guard import watch
 from flowli.runtime.replay.calls import FrameFuture, LiveFrame, WaitUntil
 from flowli.runtime.replay.commands import Commands, GiveUp
 from flowli.runtime.replay.ending import Ending, judge, left_behind
 from flowli.runtime.replay.loop import WorkflowLoop, WorkflowTask
 from flowli.runtime.replay.maker import FrameMaker
 from flowli.runtime.replay.outcomes import resolve
+from flowli.runtime.replay.recorded import Recorded
+from flowli.runtime.replay.replayer import Replayer
 from flowli.runtime.replay.timers import DurableTimers
 from flowli.timestamp import Timestamp
 
@@ -62,6 +63,7 @@ class Session:
         start: makes the coroutine of the workflow.
         encode_result: turns what it returns into its recorded form.
         entry: makes the entry of a body, an attempt and a sequence number, with provenance and the next instant.
+        code: the workflow function, so that the determinism guard can watch its calls.
 
     Attributes:
         fold: the journal so far, with what is not yet committed.
@@ -70,6 +72,8 @@ class Session:
         abandoned: frames whose effects the owner should stop.
         divergence: the first difference from the journal.
         ending: the terminal body, once the code has ended and every task is drained.
+        commands: what the code asked for and is neither journaled nor matched.
+        seen: journal sequence number of the last outcome that the code was given.
     """
 
     def __init__(
@@ -79,10 +83,12 @@ class Session:
         start: Callable[[Session], Any],
         encode_result: Callable[[Any], Data],
         entry: Callable[[JournalBody, int, int], JournalEntry],
+        code: Callable[..., Any] | None = None,
     ) -> None:
+        watch(code)
         self.execution = execution
         self._timers = DurableTimers(self)
-        self.loop = WorkflowLoop(self._timers)
+        self.loop = WorkflowLoop(self._timers, str(execution.eid))
         self.fold = JournalFold()
         self.now = execution.created_at
         self.frames: dict[Fid, LiveFrame] = {}
@@ -90,35 +96,35 @@ class Session:
         self.abandoned: list[LiveFrame] = []
         self.divergence: NondeterminismError | None = None
         self.ending: Ending | None = None
+        self.commands = Commands()
+        self.seen = 0
         self.entry = entry
         self._start = start
         self._encode_result = encode_result
-        self._replay: deque[JournalEntry] = deque()
-        self._recorded_patches: dict[str, bool] = {}
-        self._commands = Commands()
+        self._recorded = Recorded()
+        self._patches: list[ExecutionPatched] = []
+        self._due: deque[Callable[[], None]] = deque()
+        self._context = contextvars.Context()
+        self._replayer = Replayer(self)
         self._maker = FrameMaker()
         self._buffer: list[JournalEntry] = []
         self._root: WorkflowTask[Any] | None = None
         self._draining = False
         self._left_behind: UsageError | None = None
-        self._seen = 0
 
     def load(self, entries: Iterable[JournalEntry]) -> None:
         """Give recorded entries to replay; ``advance`` works them off."""
-        self._replay.extend(entries)
-        for entry in self._replay:
-            if isinstance(entry.body, ExecutionPatched):
-                self._recorded_patches.setdefault(entry.body.change_id, entry.body.value)
+        self._recorded.extend(entries)
 
     @property
     def replaying(self) -> bool:
         """Whether recorded entries are still to be worked off."""
-        return bool(self._replay)
+        return bool(self._recorded)
 
     @property
     def settled(self) -> bool:
         """Whether ``advance`` would do nothing."""
-        return self.loop.idle and not self._replay and not self._commands
+        return self.loop.idle and not (self._recorded or self.commands or self._due or self._patches)
 
     @property
     def started(self) -> bool:
@@ -154,15 +160,17 @@ class Session:
         while not self._diverged():
             if not self.loop.idle:
                 self.loop.run_ready()
-                self._commands.drop_pairs()
+                self.commands.drop_pairs()
                 self._drain()
-                continue
-            if not self._replay:
+            elif self._recorded:
+                self._replayer.step(self._recorded.pop())
+            else:
                 self._go_live()
-                self._conclude()
-                return False
-            self._step_replay(self._replay.popleft())
-            if deadline_passed():
+                if not self._due:
+                    self._conclude()
+                    return False
+                self._due.popleft()()
+            if self._recorded and deadline_passed():
                 return True
         return False
 
@@ -173,67 +181,25 @@ class Session:
         """Start the coroutine of an execution whose journal is empty."""
         body = ExecutionStarted(self.execution)
         self.append(body)
-        self._create_root()
+        self.create_root()
 
-    def _create_root(self) -> None:
+    def create_root(self) -> None:
+        """Make the coroutine; its first slice runs when ``advance`` is called."""
+
         async def root() -> Any:
             return await self._start(self)
 
-        self._root = self.loop.create_task(root(), name="root", context=contextvars.Context())
-
-    def _step_replay(self, entry: JournalEntry) -> None:
-        self.fold.add(entry)
-        body = entry.body
-        match body:
-            case ExecutionStarted():
-                self.now = max(self.now, entry.at)
-                self._create_root()
-            case FrameStarted() if body.fid not in self.frames and body.attempt == 1:
-                self._match_start(entry, body)
-            case FrameCancelled():
-                self._match_give_up(entry, body)
-            case FrameCompleted() | FrameFailed(retry_at=None) | ExecutionCancelRequested():
-                self.divergence = self._commands.surplus(entry)
-                if self.divergence is None:
-                    self._deliver(entry)
-            case FrameStarted() | FrameFailed() | FrameDeferred() | FrameSuspended() if body.fid not in self.frames:
-                self.divergence = difference.missing(entry, self._returned)
-            case FrameStarted():
-                self.frames[body.fid].attempt = body.attempt
-                self.frames[body.fid].retry_at = None
-            case FrameFailed():
-                frame = self.frames[body.fid]
-                frame.retry_at, frame.deferred = body.retry_at, False
-            case FrameDeferred():
-                frame = self.frames[body.fid]
-                frame.retry_at, frame.deferred = body.until, True
-            case FrameSuspended():
-                self.frames[body.fid].waits_on = body.on
-            case UnknownBody():
-                self.divergence = NondeterminismError(entry.seq, f"{body.tag} of a newer version", "no knowledge of it")
-            case _:
-                pass
-
-    def _match_start(self, entry: JournalEntry, body: FrameStarted) -> None:
-        frame = self._commands.match_start(entry, body, self._returned)
-        if isinstance(frame, NondeterminismError):
-            self.divergence = frame
-            return
-        self.frames[frame.fid] = frame
-        frame.need, frame.started_at, frame.relaunched = self._seen, entry.at, True
-
-    def _match_give_up(self, entry: JournalEntry, body: FrameCancelled) -> None:
-        self.divergence = self._commands.match_give_up(entry, body, self._returned)
-        self.frames.pop(body.fid, None)
+        self._root = self.loop.create_task(root(), name="root", context=self._context)
 
     @property
-    def _returned(self) -> bool:
+    def returned(self) -> bool:
+        """Whether the workflow function has returned or raised."""
         return self._root is not None and self._root.done()
 
-    def _deliver(self, entry: JournalEntry) -> None:
+    def deliver(self, entry: JournalEntry) -> None:
         """Let the code see an outcome; it goes on when ``advance`` runs the next slice."""
         body = entry.body
-        self._seen = entry.seq
+        self.seen = entry.seq
         self.now = max(self.now, entry.at)
         if isinstance(body, ExecutionCancelRequested):
             if self._root is not None:
@@ -254,42 +220,62 @@ class Session:
         refused = resolve(frame, body)
         if refused is not None:
             expected = f"a result of {frame.fid} that fits its type hint"
-            self.divergence = NondeterminismError(self._seen, expected, f"a hint that does not: {refused}")
+            self.divergence = NondeterminismError(self.seen, expected, f"a hint that does not: {refused}")
 
     def _go_live(self) -> None:
         """The journal is worked off: what the code asked for since is new."""
-        while (command := self._commands.pop()) is not None:
+        for patch in self._patches:
+            self.append(patch)
+        self._patches.clear()
+        while (command := self.commands.pop()) is not None:
             if isinstance(command, GiveUp):
                 self.frames.pop(command.frame.fid, None)
                 self.append(FrameCancelled(command.frame.fid, command.frame.attempt, command.why))
                 self.abandoned.append(command.frame)
                 continue
             self.frames[command.fid] = command
-            command.need = self._seen
+            command.need = self.seen
             started = FrameStarted(command.fid, command.kind, command.name, command.digest, 1, command.metadata)
             command.started_at = self.append(started, attempt=1).at
             self.launches.append(command)
 
     def _drain(self) -> None:
-        """Once the root has ended, cancel what it left behind, once."""
-        root = self._root
-        if root is None or not root.done() or self._draining or not self.loop.idle:
+        """Once the root has ended, cancel what it left behind, once; then close its async generators."""
+        root, loop = self._root, self.loop
+        if root is None or not root.done() or not loop.idle:
             return
-        self._draining = True
-        if not root.cancelled() and root.exception() is None:
-            unstarted = () if self.loop.cancelled_tasks else tuple(self._maker.unstarted.values())
-            self._left_behind = left_behind((*self.frames.values(), *self._commands.frames()), unstarted)
-        for task in list(self.loop.tasks.values()):
-            task.cancel()
+        if not self._draining:
+            self._draining = True
+            if not root.cancelled() and root.exception() is None:
+                unstarted = () if loop.cancelled_tasks else tuple(self._maker.unstarted.values())
+                self._left_behind = left_behind((*self.frames.values(), *self.commands.frames()), unstarted)
+            for task in list(loop.tasks.values()):
+                task.cancel()
+        if loop.idle and not loop.tasks:
+            loop.close_generators(self._context)
 
     def _conclude(self) -> None:
         root = self._root
         if root is not None and root.done() and not self.loop.tasks and self.ending is None:
             self.ending = judge(root, self._left_behind, self.fold.cancel_requested, self._encode_result)
 
+    def _when_settled(self, act: Callable[[], None]) -> None:
+        """Do ``act`` once the code has run on from the last outcome: now, unless ``advance`` has still to be called."""
+        if self.settled:
+            act()
+        else:
+            self._due.append(act)
+
     def complete(self, frame: LiveFrame, value: Data) -> None:
         """The frame has its result; journal it and let the code see it."""
-        self._deliver(self.append(FrameCompleted(frame.fid, frame.attempt, value), frame.attempt))
+        self._when_settled(lambda: self._complete(frame, value))
+
+    def _complete(self, frame: LiveFrame, value: Data, *, fulfilled: FrameFulfilled | None = None) -> None:
+        if frame.ended or self.ending is not None:
+            return
+        if fulfilled is not None:
+            self.append(fulfilled, frame.attempt)
+        self.deliver(self.append(FrameCompleted(frame.fid, frame.attempt, value), frame.attempt))
 
     def fulfil(
         self,
@@ -301,31 +287,41 @@ class Session:
         message_commit: int | None = None,
     ) -> None:
         """What the frame waited on has come."""
-        self.append(FrameFulfilled(frame.fid, frame.attempt, on, message_seq, message_commit), frame.attempt)
-        self.complete(frame, value)
+        fulfilled = FrameFulfilled(frame.fid, frame.attempt, on, message_seq, message_commit)
+        self._when_settled(lambda: self._complete(frame, value, fulfilled=fulfilled))
 
     def fail(self, frame: LiveFrame, error: ErrorInfo, *, retryable: bool, retry_at: Timestamp | None = None) -> None:
         """The attempt failed; without ``retry_at`` that is the frame's outcome."""
-        entry = self.append(FrameFailed(frame.fid, frame.attempt, error, retryable, retry_at), frame.attempt)
         frame.retry_at, frame.deferred = retry_at, False
-        if retry_at is None:
-            self._deliver(entry)
+        self._when_settled(lambda: self._fail(frame, FrameFailed(frame.fid, frame.attempt, error, retryable, retry_at)))
+
+    def _fail(self, frame: LiveFrame, body: FrameFailed) -> None:
+        if frame.ended or self.ending is not None:
+            return
+        entry = self.append(body, body.attempt)
+        if body.retry_at is None:
+            self.deliver(entry)
 
     def defer(self, frame: LiveFrame, until: Timestamp) -> None:
         """The step asked to be run again later; no attempt was used."""
-        self.append(FrameDeferred(frame.fid, frame.attempt, until), frame.attempt)
         frame.retry_at, frame.deferred = until, True
+        deferred = FrameDeferred(frame.fid, frame.attempt, until)
+        self._when_settled(lambda: self._append_for(frame, deferred))
 
     def try_again(self, frame: LiveFrame, attempt: int) -> None:
         """The instant of the next attempt has come: launch it."""
-        started = FrameStarted(frame.fid, frame.kind, frame.name, frame.digest, attempt, frame.metadata)
         frame.attempt, frame.retry_at, frame.launched = attempt, None, False
-        self.append(started, attempt)
+        started = FrameStarted(frame.fid, frame.kind, frame.name, frame.digest, attempt, frame.metadata)
+        self._when_settled(lambda: self._append_for(frame, started))
         self.launches.append(frame)
+
+    def _append_for(self, frame: LiveFrame, body: FrameStarted | FrameDeferred) -> None:
+        if not frame.ended:
+            self.append(body, body.attempt)
 
     def request_cancel(self, reason: str, request: str) -> None:
         """Deliver a cancel at this point of the journal."""
-        self._deliver(self.append(ExecutionCancelRequested(reason, request)))
+        self._when_settled(lambda: self.deliver(self.append(ExecutionCancelRequested(reason, request))))
 
     def make(
         self,
@@ -344,24 +340,28 @@ class Session:
         Raises:
             DuplicateFrameError: its key was used before under this parent.
             ExecutionClosed: the coroutine is being dropped.
+            UsageError: the caller is no code of this workflow.
         """
-        self._check_open()
+        self._check_open(lambda: f"{kind} '{name}'")
         return self._maker.make(parent, kind, name, digest, action, decode, key=key, metadata=metadata)
 
     def scope(self, parent: Fid, name: str) -> Fid:
         """The path of a new scope under ``parent``."""
-        self._check_open()
+        self._check_open(lambda: f"scope '{name}'")
         return frame_id(parent, name, count=self._maker.count(parent, name))
 
-    def _check_open(self) -> None:
+    def _check_open(self, what: Callable[[], str]) -> None:
         if self.loop.is_closed():
             raise ExecutionClosed("the coroutine is being dropped from memory; the execution goes on elsewhere")
+        if asyncio._get_running_loop() is not self.loop:
+            raise UsageError(
+                f"{what()} was used outside its workflow; only workflow code can make frames: a step returns what "
+                "the workflow should go on with"
+            )
 
     def enter(self, frame: LiveFrame) -> FrameFuture:
         """Start a frame that was made."""
-        self._check_open()
-        if not self.loop.is_running():
-            raise UsageError(f"{frame.describe()} was awaited outside its workflow; only workflow code can make frames")
+        self._check_open(frame.describe)
         if frame.future is None:
             frame.future = FrameFuture(self, frame, loop=self.loop)
             self.begin_frame(frame)
@@ -370,23 +370,21 @@ class Session:
     def begin_frame(self, frame: LiveFrame) -> None:
         """A frame that was made is now a command."""
         self._maker.unstarted.pop(frame.fid, None)
-        self._commands.issue(frame)
+        self.commands.issue(frame)
 
     def abandon(self, frame: LiveFrame, why: str) -> None:
         """The code no longer waits for ``frame``."""
         if not frame.ended and not self.loop.is_closed():
             frame.ended = True
-            self._commands.issue(GiveUp(frame, why))
+            self.commands.issue(GiveUp(frame, why))
 
     def patched(self, change_id: str) -> bool:
         """True for an execution that asks for the first time with this code, false for one that is already past it."""
-        self._check_open()
-        known = self.fold.patches.get(change_id, self._recorded_patches.get(change_id))
-        if known is not None:
-            return known
-        value = not self.replaying
-        if value:
-            self.append(ExecutionPatched(change_id, value))
-        else:
-            self.fold.patches[change_id] = value
-        return value
+        self._check_open(lambda: f"change '{change_id}'")
+        known = self.fold.patches.get(change_id, self._recorded.patch(change_id))
+        if known is None:
+            known = self.fold.patches[change_id] = not self._recorded.goes_on
+            if known:
+                # it follows what operators and takeovers have written since
+                self._patches.append(ExecutionPatched(change_id, True))
+        return known

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from flowli import codec
 from flowli.domain.data import Data
+from flowli.domain.errors import UsageError
 from flowli.domain.frames import FrameKind
 from flowli.domain.ids import ROOT
 from flowli.runtime.replay.calls import LiveFrame, WaitUntil
@@ -31,7 +32,13 @@ class DurableTimers:
 
     def arm(self, handle: asyncio.TimerHandle) -> None:
         """A timer was set: a frame begins."""
-        due_at = Timestamp.from_seconds(handle.when())
+        try:
+            due_at = Timestamp.from_seconds(handle.when())
+        except (ValueError, OverflowError):
+            raise UsageError(
+                f"a timer cannot be set {handle.when() - self.time_s():g} seconds ahead; to wait without end, await an "
+                "asyncio.Event or ctx.receive"
+            ) from None
         due: Data = str(due_at)
         frame = self._session.make(
             ROOT,
