@@ -14,6 +14,7 @@ import asyncio
 import platform
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -24,6 +25,7 @@ from flowli.domain.data import Data
 from flowli.domain.entries import (
     ExecutionMigrated,
     ExecutionPaused,
+    ExecutionStarted,
     ExecutionSuspended,
     JournalBody,
     JournalEntry,
@@ -143,7 +145,11 @@ class Owner:
         return Provenance(self._actor, site, at, self._code, attempt)
 
     def _entry(self, body: JournalBody, attempt: int, seq: int) -> JournalEntry:
-        return JournalEntry(body, self.by(attempt), seq)
+        by = self.by(attempt)
+        if isinstance(body, ExecutionStarted):
+            # what the code sees as the present before its first outcome, live and replayed
+            by = replace(by, at=self.execution.created_at)
+        return JournalEntry(body, by, seq)
 
     async def _start(self, session: Session) -> Any:
         context = Context(session, Effects(self.services, self.execution, self.by))
@@ -222,7 +228,8 @@ class Owner:
             self.session.fold = JournalFold(self._recorded)
         self._recorded = ()
         for frame in list(self.session.frames.values()):
-            self._admit(frame)
+            if not frame.launched:
+                self._admit(frame)
         if not self._orderly:
             # the former owner may have died before it asked the children that its code gave up to cancel
             for fid, known in self.session.fold.frames.items():
