@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,6 +63,9 @@ class Shell:
             text=True,
         )
         self.running.append(process)
+        watchdog = threading.Timer(60, process.kill)
+        watchdog.daemon = True
+        watchdog.start()
         return process
 
     def work(self, *arguments: str) -> None:
@@ -93,7 +97,7 @@ def test_an_execution_is_started_run_signalled_and_looked_at_by_processes_of_the
     flowli.work()
     status = flowli("status", eid)
     assert re.search(r"^status +suspended$", status, re.MULTILINE)
-    assert re.search(r"^waits on +message on channel parcels$", status, re.MULTILINE)
+    assert re.search(r"^waits on +a message on channel parcels$", status, re.MULTILINE)
     assert re.search(r"^key +A-1$", status, re.MULTILINE)
     assert re.search(r"by human ada$", status, re.MULTILINE)
 
@@ -128,7 +132,7 @@ def test_dev_shows_what_happens_one_line_an_event(flowli):
     eid = flowli("start", "purchase", "--json", ORDER).strip()
     assert eid in until(lines, "created")
     assert "charge#1 completed in" in until(lines, "charge")
-    until(lines, "suspended on message on channel parcels")
+    until(lines, "waits on a message on channel parcels")
     flowli("signal", eid, "parcels", "--arg", "number=1")
     assert '"receipt-A-1: 1"' in until(lines, "completed:")
     dev.send_signal(signal.SIGINT)

@@ -67,7 +67,7 @@ def test_piped_frames_are_indented_under_their_scope(fold):
         ("  attempt 2", "", "ended", "1.00s", ""),
         ("approval#1", "scope", "", "", ""),
         ("  ask#1", "effect", "completed", "1.00s", ""),
-        ("  answer#1", "receive", "waiting", "14s", "message on channel answers"),
+        ("  answer#1", "receive", "waiting", "14s", "a message on channel answers"),
         ("late#1", "sleep", "cancelled", "1.00s", "disarmed"),
     ]
 

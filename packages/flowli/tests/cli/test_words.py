@@ -17,9 +17,13 @@ NOW = Timestamp.parse("2026-01-31T12:00:00.000000Z")
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (-1, "0.00s"),
-        (0, "0.00s"),
-        (0.214, "0.21s"),
+        (-1, "0.0ms"),
+        (0.0006, "0.6ms"),
+        (0.0214, "21ms"),
+        (0.9999, "1.00s"),
+        (1.214, "1.21s"),
+        (9.999, "10s"),
+        (59.7, "1m"),
         (42.4, "42s"),
         (60, "1m"),
         (200, "3m 20s"),
@@ -36,8 +40,8 @@ def test_a_duration_names_its_two_greatest_units(seconds, text):
 @pytest.mark.parametrize(
     ("wait", "text"),
     [
-        (OnChannel("orders"), "message on channel orders"),
-        (OnChannel(f"{EID}.payments"), "message on channel payments"),
+        (OnChannel("orders"), "a message on channel orders"),
+        (OnChannel(f"{EID}.payments"), "a message on channel payments"),
         (OnTimer(NOW + timedelta(minutes=2)), "timer 2026-01-31T12:02:00Z (in 2m)"),
         (OnTimer(Timestamp(NOW.us - 5_000_000)), "timer 2026-01-31T11:59:55Z (due since 5.00s)"),
         (OnChild(EID), f"child {EID}"),
@@ -47,6 +51,16 @@ def test_a_duration_names_its_two_greatest_units(seconds, text):
 )
 def test_a_wait_says_on_what(wait, text):
     assert words.on(wait, NOW) == text
+
+
+def test_a_prefix_tells_each_id_from_the_others():
+    near = [UUID("0197a1b2-0000-7000-8000-000000000000"), UUID("0197a1b2-0000-7abc-8000-000000000000")]
+    far = UUID("f0000000-0000-5000-8000-000000000000")
+    assert words.prefixes([*near, far, far]) == {
+        near[0]: "0197a1b2-0000-70",
+        near[1]: "0197a1b2-0000-7a",
+        far: "f0000000-0000",
+    }
 
 
 def test_a_value_is_one_line_and_cut():

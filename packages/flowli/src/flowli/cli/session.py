@@ -7,7 +7,7 @@ import getpass
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flowli.cli.exits import CommandFailed, ExitCode
@@ -162,5 +162,8 @@ def _existing(url: str) -> str:
 def _config(found: Settings) -> EngineConfig:
     from flowli.runtime import EngineConfig
 
-    given = {"exec_ttl_s": found.exec_ttl_s, "task_ttl_s": found.task_ttl_s, "grace_s": found.grace_s}
-    return EngineConfig(**{name: value for name, value in given.items() if value is not None})
+    config = EngineConfig()
+    for name in ("exec_ttl_s", "task_ttl_s", "grace_s"):
+        given = getattr(found, name)
+        config = config if given is None else replace(config, **{name: given})
+    return config

@@ -31,15 +31,15 @@ class Event:
     text: str
     style: str = ""
 
-    def cells(self) -> list[Cell]:
-        """The line: time, execution, workflow, what happened."""
-        eid = str(self.eid) if self.eid else f"{'-':<36}"
-        return [
-            (f"{str(self.at)[11:23]}  ", _DIM),
-            (f"{eid}  ", _DIM),
-            f"{self.workflow:<12}  ",
-            (self.text, self.style),
-        ]
+    def cells(self, eid: str | None = None) -> list[Cell]:
+        """The line: time, execution, workflow, what happened.
+
+        Args:
+            eid: how the execution is named; by its whole id if None.
+        """
+        name = eid or (str(self.eid) if self.eid else f"{'-':<36}")
+        time = str(self.at)[11:23]
+        return [(f"{time}  {name}  ", _DIM), f"{self.workflow:<12}  ", (self.text, self.style)]
 
 
 def control_event(entry: ControlEntry, workflow: str) -> Event | None:
@@ -79,7 +79,7 @@ def _execution(entry: JournalEntry) -> tuple[str, str] | None:
         case entries.ExecutionResumed(epoch):
             return f"taken over by {entry.by.site.worker_id} (epoch {epoch})", "yellow"
         case entries.ExecutionSuspended(on):
-            return f"suspended on {', '.join(words.on(one) for one in on)}", _WAIT
+            return f"waits on {', '.join(words.on(one) for one in on)}", _WAIT
         case entries.ExecutionPaused(reason):
             return _with_reason("paused", reason), "yellow"
         case entries.ExecutionUnpaused(reason):

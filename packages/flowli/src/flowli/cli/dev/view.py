@@ -82,12 +82,18 @@ class TerminalView:
         for name in ("EXECUTION", "WORKFLOW", "STATUS", "SINCE"):
             table.add_column(name, no_wrap=True)
         table.add_column("LAST", no_wrap=True, overflow="ellipsis", ratio=1)
-        for seen in self._newest(feed):
+        newest = self._newest(feed)
+        told = [event.eid for event in self._events if event.eid]
+        ids = words.prefixes([*(seen.eid for seen in newest), *told])
+        for seen in newest:
             cell = words.status(seen.status.value)
             since = words.duration(now - (seen.changed_at or seen.created_at))
             shown = Text(plain(cell), style=cell[1])
-            table.add_row(str(seen.eid), seen.workflow, shown, since, Text(seen.detail))
-        lines = [Text.assemble(*event.cells(), no_wrap=True, overflow="ellipsis") for event in self._events]
+            table.add_row(ids[seen.eid], seen.workflow, shown, since, Text(seen.detail))
+        lines = [
+            Text.assemble(*event.cells(ids[event.eid] if event.eid else "-"), no_wrap=True, overflow="ellipsis")
+            for event in self._events
+        ]
         return Group(head, Text(""), table, Text(""), *lines)
 
     def _newest(self, feed: Feed) -> list[Seen]:

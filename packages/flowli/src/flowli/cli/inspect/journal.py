@@ -11,6 +11,9 @@ from flowli.cli.session import Session, run
 from flowli.cli.shell import FlowliCommand
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flowli.cli.render.screen import Screen
     from flowli.domain.data import Data
     from flowli.domain.entries import JournalEntry
 
@@ -28,25 +31,37 @@ def journal(eid: str, values: bool) -> None:
     """
 
     async def body(session: Session) -> None:
-        for entry in await session.engine.journal(await session.eid(eid)):
-            if session.screen.json_wanted:
+        entries = await session.engine.journal(await session.eid(eid))
+        if session.screen.json_wanted:
+            for entry in entries:
                 session.screen.json_line(_data(entry))
-            else:
-                _print(session, entry, values=values)
+        elif session.screen.terminal:
+            _show(session.screen, entries, values=values)
+        else:
+            _print(session.screen, entries, values=values)
 
     run(body)
 
 
-def _print(session: Session, entry: JournalEntry, *, values: bool) -> None:
-    site = entry.by.site
-    session.screen.line(
-        f"{entry.seq:>5}  ",
-        (str(entry.at), "dim"),
-        "  ",
-        (f"{entry.body.tag:<26}", "cyan"),
-        f"{_detail(entry, values=values)}  ",
-        (f"{site.worker_id} epoch {site.epoch}", "dim"),
-    )
+def _print(screen: Screen, entries: Sequence[JournalEntry], *, values: bool) -> None:
+    """Every line stands for itself."""
+    for entry in entries:
+        where = f"{entry.by.site.worker_id} epoch {entry.by.site.epoch}"
+        detail = _detail(entry, values=values)
+        screen.line(f"{entry.seq:>5}  {entry.at}  {entry.body.tag:<26}  {where}  {detail}")
+
+
+def _show(screen: Screen, entries: Sequence[JournalEntry], *, values: bool) -> None:
+    """The day and the worker stand above the entries that have them in common."""
+    above = ""
+    for entry in entries:
+        heading = f"{str(entry.at)[:10]}  {entry.by.site.worker_id} epoch {entry.by.site.epoch}"
+        if heading != above:
+            screen.line((heading, "dim"))
+            above = heading
+        detail = _detail(entry, values=values)
+        time = (f"{str(entry.at)[11:23]}  ", "dim")
+        screen.line(f"{entry.seq:>5}  ", time, (f"{entry.body.tag:<20}", "cyan"), f"  {detail}")
 
 
 def _detail(entry: JournalEntry, *, values: bool) -> str:
@@ -59,7 +74,7 @@ def _detail(entry: JournalEntry, *, values: bool) -> str:
             shown = f" args={words.short(execution.args)}" if values else ""
             return f"{execution.workflow} {execution.version}{shown}"
         case entries.ExecutionSuspended(on):
-            return "on " + ", ".join(words.on(one) for one in on)
+            return "waits on " + ", ".join(words.on(one) for one in on)
         case entries.ExecutionResumed(_, reasons):
             return ", ".join(reasons)
         case entries.ExecutionMigrated(before, after):
@@ -92,8 +107,10 @@ def _frame_detail(body: object, *, values: bool) -> str:
             return f"{fid} until {words.instant(until)}"
         case entries.FrameCancelled(fid, _, why):
             return f"{fid} {why}"
-        case entries.FrameSuspended(fid, _, on) | entries.FrameFulfilled(fid, _, on):
-            return f"{fid} on {words.on(on)}"
+        case entries.FrameSuspended(fid, _, on):
+            return f"{fid} waits on {words.on(on)}"
+        case entries.FrameFulfilled(fid, _, on):
+            return f"{fid} got {words.on(on)}"
         case _:
             return str(getattr(body, "reason", ""))
 

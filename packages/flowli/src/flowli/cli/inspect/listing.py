@@ -60,7 +60,11 @@ def _print(session: Session, rows: list[ExecutionRow], *, more: bool) -> None:
         return
     now = session.engine.world.now()
     if rows:
-        screen.table(("EXECUTION", "WORKFLOW", "STATUS", "AGE", "DETAIL"), [_cells(row, now) for row in rows])
+        from flowli.cli.render import words
+
+        ids = words.prefixes(row.eid for row in rows) if screen.narrow else {row.eid: str(row.eid) for row in rows}
+        cells = [[ids[row.eid], *_cells(row, now)] for row in rows]
+        screen.table(("EXECUTION", "WORKFLOW", "STATUS", "AGE", "DETAIL"), cells)
     else:
         screen.note("flowli: no execution fits")
     if more:
@@ -71,7 +75,7 @@ def _cells(row: ExecutionRow, now: Timestamp) -> list[Cell]:
     from flowli.cli.render import words
 
     age = words.duration(now - row.created_at)
-    return [str(row.eid), f"{row.workflow} {row.version}", words.status(row.status.value), age, _detail(row, now)]
+    return [f"{row.workflow} {row.version}", words.status(row.status.value), age, _detail(row, now)]
 
 
 def _detail(row: ExecutionRow, now: Timestamp) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from flowli.cli.render.screen import Cell
     from flowli.domain.data import Data
     from flowli.domain.memo import Frame, JournalFold
-    from flowli.runtime import ExecutionView
+    from flowli.runtime.engine import ExecutionView
 
 __all__ = ["show"]
 
@@ -54,7 +54,7 @@ def _print(session: Session, view: ExecutionView, fold: JournalFold, *, values: 
         columns: list[list[Cell]] = [[row.label, row.kind, row.status, row.time, row.detail] for row in rows]
         screen.table(("FRAME", "KIND", "STATUS", "TIME", "DETAIL"), columns)
     else:
-        screen.line("no frame yet")
+        screen.line("no frame" if view.status.terminal else "no frame yet")
     if view.error is not None:
         screen.line(("error: " + " ".join(str(view.error).split()), "red"))
     for anomaly in fold.anomalies:

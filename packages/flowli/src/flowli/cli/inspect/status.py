@@ -13,7 +13,7 @@ from flowli.cli.shell import FlowliCommand
 if TYPE_CHECKING:
     from flowli.cli.render.screen import Cell
     from flowli.domain.data import Data
-    from flowli.runtime import ExecutionView
+    from flowli.runtime.engine import ExecutionView
     from flowli.timestamp import Timestamp
 
 __all__ = ["status"]
@@ -104,9 +104,9 @@ def _data(view: ExecutionView, value: Data) -> dict[str, Data]:
     from flowli.codec import dump
 
     record = view.execution
-    owner = (
-        None if view.owner is None else {"id": view.owner.id, "host": view.owner.site.host, "pid": view.owner.site.pid}
-    )
+    owner: Data = None
+    if view.owner is not None:
+        owner = {"id": view.owner.id, "host": view.owner.site.host, "pid": view.owner.site.pid}
     return {
         "eid": str(record.eid),
         "workflow": record.workflow,

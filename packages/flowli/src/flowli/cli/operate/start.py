@@ -15,7 +15,7 @@ from flowli.cli.values import DURATION, json_value, key_values
 from flowli.domain.data import Data
 
 if TYPE_CHECKING:
-    from flowli.runtime import StartResult
+    from flowli.runtime.engine import StartResult
 
     Workflow = Callable[..., Awaitable[object]]
 

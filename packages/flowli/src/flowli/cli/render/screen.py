@@ -55,6 +55,11 @@ class Screen:
         """Whether a person looks at it."""
         return not self.json_wanted and (sys.stdout.isatty() or os.environ.get("FORCE_COLOR", "") not in ("", "0"))
 
+    @property
+    def narrow(self) -> bool:
+        """Whether it is a terminal with no room for whole ids beside other columns."""
+        return self.terminal and self.console.width < 120
+
     def json(self, value: Data) -> None:
         """Write one JSON document: indented on a terminal, on one line when piped."""
         indent = 2 if sys.stdout.isatty() else None

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import assert_never
 
 from flowli.cli.render.screen import Cell
 from flowli.domain.data import Data
+from flowli.domain.ids import Eid
 from flowli.domain.provenance import Actor
 from flowli.domain.waits import On, OnChannel, OnChild, OnOperator, OnStep, OnTimer
 from flowli.timestamp import Timestamp
 
-__all__ = ["actor", "ago", "duration", "instant", "on", "short", "status"]
+__all__ = ["actor", "ago", "duration", "instant", "on", "prefixes", "short", "status"]
+
+_PREFIX = 13
 
 _STYLES = {
     "completed": "green",
@@ -36,11 +40,15 @@ def instant(at: Timestamp | None) -> str:
 
 
 def duration(delta: timedelta) -> str:
-    """The two greatest units that count: ``0.21s``, ``42s``, ``3m 20s``, ``2h 5m``, ``4d 3h``."""
+    """The two greatest units that count: ``0.6ms``, ``21ms``, ``1.25s``, ``42s``, ``3m 20s``, ``2h 5m``, ``4d 3h``."""
     seconds = max(0.0, delta.total_seconds())
-    if seconds < 10:
+    if seconds < 0.00995:
+        return f"{seconds * 1000:.1f}ms"
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f}ms"
+    if seconds < 9.995:
         return f"{seconds:.2f}s"
-    if seconds < 60:
+    if seconds < 59.5:
         return f"{seconds:.0f}s"
     parts: list[str] = []
     rest = round(seconds)
@@ -61,7 +69,7 @@ def on(wait: On, now: Timestamp | None = None) -> str:
     match wait:
         case OnChannel(channel):
             eid, dot, name = channel.partition(".")
-            return f"message on channel {name if dot else eid}"
+            return f"a message on channel {name if dot else eid}"
         case OnTimer(due_at):
             if now is None:
                 return f"timer {instant(due_at)}"
@@ -83,10 +91,26 @@ def actor(who: Actor) -> str:
     return f"{who.kind.value} {who.id}{behalf}"
 
 
+def prefixes(ids: Iterable[Eid]) -> dict[Eid, str]:
+    """For each id a beginning that tells it from the others, where a line has no room for the whole."""
+    whole = sorted({str(eid): eid for eid in ids}.items())
+    found: dict[Eid, str] = {}
+    for number, (text, eid) in enumerate(whole):
+        near = [other for other, _ in whole[max(0, number - 1) : number + 2] if other != text]
+        shared = max((_shared(text, other) for other in near), default=0)
+        found[eid] = text[: max(_PREFIX, shared + 1)]
+    return found
+
+
 def short(value: Data, limit: int = 120) -> str:
     """A value as JSON on one line, cut after ``limit`` characters."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two ids have in common at their beginning."""
+    return next(n for n, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
 
 
 def _distance(one: Timestamp, other: Timestamp) -> timedelta:
