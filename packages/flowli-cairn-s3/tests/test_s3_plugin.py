@@ -1,6 +1,3 @@
-import pytest
-
-from flowli.cairn.errors import StoreConfigError
 from flowli.plugins import discover, find_store
 
 
@@ -10,6 +7,8 @@ def test_the_scheme_is_registered_by_this_distribution():
     assert plugin.problem is None
 
 
-def test_opening_a_bucket_says_plainly_that_this_version_cannot():
-    with pytest.raises(StoreConfigError, match=r"flowli-cairn-s3 0\.2\.\d+ does not open s3:// buckets yet.*file:PATH"):
-        find_store("s3").load()
+def test_the_factory_opens_a_bucket_without_a_request():
+    from flowli.world import SYSTEM
+
+    store = find_store("s3").load().from_config({"type": "s3", "bucket": "my-bucket"}, world=SYSTEM)
+    assert store.url == "s3://my-bucket"

@@ -1,0 +1,36 @@
+"""What tests need to know of a cloud store, whichever it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+BUCKET = "flowli-tests"
+
+
+@dataclass(frozen=True)
+class Service:
+    """An emulator that runs.
+
+    Attributes:
+        scheme: of its storage URLs.
+        port: where it listens on 127.0.0.1.
+        form: the storage URL with ``{prefix}`` and ``{origin}`` left open.
+        credentials: environment variables by which its SDK is let in.
+    """
+
+    scheme: str
+    port: int
+    form: str
+    credentials: Mapping[str, str]
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def url(self, prefix: str, *, origin: str = "") -> str:
+        """The storage URL of a place of its own in the bucket of the tests.
+
+        Args:
+            prefix: where in the bucket.
+            origin: scheme, host and port of what stands before the emulator.
+        """
+        return self.form.format(prefix=prefix, origin=origin or self.origin)
