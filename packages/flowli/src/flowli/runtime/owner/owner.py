@@ -238,6 +238,8 @@ class Owner:
 
     async def _round(self) -> Release | None:
         await self._handle_inbox()
+        # a request may have been delivered by who looked at the lease
+        await self.advance()
         await self._deliver()
         session, listener = self.session, self.listener
         if session.ending is not None:
@@ -346,7 +348,7 @@ class Owner:
 
     def _quiet(self) -> bool:
         """Every live frame waits, and none for so short a time that it is not worth suspending."""
-        if not self.launcher.idle or not self.channels.idle:
+        if not (self.session.settled and self.launcher.idle and self.channels.idle):
             return False
         due = self.waits.next_due()
         return due is None or due > _later(self.services.world.now(), self.services.config.hold_s)

@@ -118,12 +118,16 @@ class Cluster:
             self._registry = self.workload.registry(self)
         return self._registry
 
-    def effect(self, note: str = "") -> None:
-        """Called by steps: something happened outside."""
+    def effect(self, note: str = "", *, starts: bool = True) -> None:
+        """Called by steps: something happened outside.
+
+        Args:
+            starts: it is the first thing that the attempt does.
+        """
         from flowli.runtime.step import step_info
 
         info, node = step_info(), CURRENT.get()
-        self.ledger.effects.append(Effect(self.loop.time(), info.eid, info.fid, info.attempt, str(node), note))
+        self.ledger.effects.append(Effect(self.loop.time(), info.eid, info.fid, info.attempt, str(node), note, starts))
 
     def note(self, who: object, what: str) -> None:
         """Add a line to the story."""
@@ -165,7 +169,7 @@ class Cluster:
         self._calm_down()
         if not await self._until(lambda: self._client_done and self._settled(), _CALM_S):
             problems += self._unsettled()
-        await asyncio.sleep(30.0)
+        await asyncio.sleep(90.0)
 
     def _choose(self, operation: Any) -> Any:
         return None if self.calm else self.plan.choose(operation)

@@ -114,7 +114,7 @@ def run_case(case: Case, workloads: dict[str, Workload] | None = None) -> tuple[
             return ALL[strikes[operation.number]]
         return _storm_fault(storm, operation) if storm is not None else None
 
-    skews = {} if storm is None else {name: storm.uniform(-600, 600) for name in ("worker-1", "worker-2", "sweeper-1")}
+    skews = {} if storm is None else {name: storm.uniform(-20, 20) for name in ("worker-1", "worker-2", "sweeper-1")}
     settings: dict[str, Any] = dict(ORDERS[case.order])
     cluster = Cluster(workload, Plan(choose, one_host=case.one_host, settings=settings, skews_s=skews), case.seed)
     return cluster.run(), cluster

@@ -20,7 +20,7 @@ Drive: TypeAlias = Callable[["Client"], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Something that a step did outside the engine."""
+    """Something that a step did outside the engine; ``starts`` if it was the first thing that the attempt did."""
 
     at_s: float
     eid: Eid
@@ -28,6 +28,7 @@ class Effect:
     attempt: int
     node: str
     note: str = ""
+    starts: bool = True
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ def _steps(cluster: Cluster) -> Registry:
     async def work(n: int) -> int:
         cluster.effect(f"work {n}")
         await asyncio.sleep(0.05)
-        cluster.effect(f"worked {n}")
+        cluster.effect(f"worked {n}", starts=False)
         return n + 1
 
     @registry.workflow
