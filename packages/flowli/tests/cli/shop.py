@@ -1,6 +1,7 @@
 """The application that the tests of the command line run."""
 
 import asyncio
+import time
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -40,6 +41,15 @@ async def purchase(ctx: Context, order: Order) -> str:
 @registry.workflow
 async def echo(ctx: Context, text: str, times: int = 1) -> list[str]:
     return [text] * times
+
+
+def linger(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+@registry.workflow
+async def slow(ctx: Context) -> None:
+    await ctx.step(linger, 30.0)
 
 
 @registry.workflow(name="echo", version="2")

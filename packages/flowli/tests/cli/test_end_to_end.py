@@ -125,6 +125,35 @@ def test_a_worker_drains_on_sigterm(flowli):
     assert "SIGTERM: finishing what runs, up to 5 s" in worker.stdout.read()
 
 
+def test_a_second_signal_ends_a_worker_at_once(flowli):
+    eid = flowli("start", "slow").strip()
+    worker = flowli.begin("worker", "--grace", "60")
+    wait_for(lambda: flowli.json("status", eid)["status"] == "running")
+    worker.send_signal(signal.SIGTERM)
+    until(iter(worker.stdout.readline, ""), "SIGTERM: finishing what runs, up to 60 s; once more to quit at once")
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(timeout=10) == 128 + signal.SIGTERM
+    assert "quitting at once" in worker.stdout.read()
+
+
+def test_dev_starts_anew_when_a_source_file_changes(flowli):
+    flowli("init", "hello")
+    flowli.folder /= "hello"
+    flowli.environment["FLOWLI_APP"] = "app:registry"
+    dev = flowli.begin("dev", "--reload")
+    lines = iter(dev.stdout.readline, "")
+    until(lines, "to start one: flowli start fulfil --arg order=...")
+    source = flowli.folder / "app.py"
+    source.write_text(source.read_text().replace("async def fulfil(", "async def ship_order("))
+    until(lines, "app.py changed; starting anew")
+    until(lines, "to start one: flowli start ship_order --arg order=...")
+    source.write_text("this is no Python\n")
+    until(lines, "SyntaxError")
+    until(lines, "waiting for a change of the source files")
+    dev.send_signal(signal.SIGTERM)
+    assert dev.wait(timeout=20) != -signal.SIGKILL
+
+
 def test_dev_shows_what_happens_one_line_an_event(flowli):
     dev = flowli.begin("dev")
     lines = iter(dev.stdout.readline, "")

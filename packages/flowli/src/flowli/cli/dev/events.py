@@ -11,7 +11,7 @@ from flowli.domain.entries import ControlEntry, JournalEntry
 from flowli.domain.ids import Eid
 from flowli.timestamp import Timestamp
 
-__all__ = ["Event", "control_event", "journal_event"]
+__all__ = ["Event", "control_event", "journal_event", "status_text"]
 
 _GOOD, _BAD, _WAIT, _DIM = "green", "bold red", "cyan", "dim"
 
@@ -70,6 +70,15 @@ def journal_event(eid: Eid, workflow: str, entry: JournalEntry, started: dict[st
     """
     found = _execution(entry) or _frame(entry, started)
     return None if found is None else Event(entry.at, eid, workflow, *found)
+
+
+def status_text(body: entries.StatusChanged) -> str:
+    """What a change of status says, until the journal is read."""
+    if body.error is not None:
+        return f"failed: {_one_line(str(body.error))}"
+    if body.on:
+        return f"waits on {', '.join(words.on(one) for one in body.on)}"
+    return body.reason
 
 
 def _execution(entry: JournalEntry) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flowli.cli.dev.events import Event, control_event, journal_event
+from flowli.cli.dev.events import Event, control_event, journal_event, status_text
 from flowli.domain.entries import START, ControlEntry, ExecutionCreated, Position, StatusChanged
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ids import Eid
@@ -69,6 +69,8 @@ class Feed:
             found = await self._ports.control.read(after=self._position)
             self._position = found.position
             for entry in found.entries:
+                if isinstance(entry.body, ExecutionCreated) and entry.body.eid in self.executions:
+                    continue  # said again by a writer that was in doubt
                 seen = self._fold(entry)
                 if seen is not None and isinstance(entry.body, StatusChanged):
                     changed[seen.eid] = seen
@@ -85,6 +87,7 @@ class Feed:
                 seen = self.executions.setdefault(eid, Seen(eid, "?", entry.at))
                 if not seen.status.terminal:
                     seen.status, seen.changed_at = status, entry.at
+                    seen.detail = status_text(entry.body)
                 return seen
             case body:
                 about = getattr(body, "eid", None)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 from flowli.cli.dev.events import Event
 from flowli.cli.dev.feed import Feed, Seen
 from flowli.cli.render import words
-from flowli.cli.render.screen import Screen, plain
+from flowli.cli.render.screen import Cell, Screen, aligned
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -69,35 +69,35 @@ class TerminalView:
 
     def _drawn(self, feed: Feed, now: Timestamp) -> Group:
         from rich.console import Group
-        from rich.table import Table
         from rich.text import Text
 
-        counts: dict[str, int] = {}
-        for seen in feed.executions.values():
-            counts[seen.status.value] = counts.get(seen.status.value, 0) + 1
-        head = Text(self._title, style="bold")
-        for status, count in counts.items():
-            head.append(f"   {count} ", style="dim").append(*words.status(status))
-        table = Table(box=None, pad_edge=False, header_style="bold dim")
-        for name in ("EXECUTION", "WORKFLOW", "STATUS", "SINCE"):
-            table.add_column(name, no_wrap=True)
-        table.add_column("LAST", no_wrap=True, overflow="ellipsis", ratio=1)
         newest = self._newest(feed)
         told = [event.eid for event in self._events if event.eid]
         ids = words.prefixes([*(seen.eid for seen in newest), *told])
-        for seen in newest:
-            cell = words.status(seen.status.value)
-            since = words.duration(now - (seen.changed_at or seen.created_at))
-            shown = Text(plain(cell), style=cell[1])
-            table.add_row(ids[seen.eid], seen.workflow, shown, since, Text(seen.detail))
-        lines = [
-            Text.assemble(*event.cells(ids[event.eid] if event.eid else "-"), no_wrap=True, overflow="ellipsis")
-            for event in self._events
+        rows = [_row(seen, ids[seen.eid], now) for seen in newest]
+        lines: list[list[Cell]] = [
+            self._head(feed),
+            [],
+            *aligned(("EXECUTION", "WORKFLOW", "STATUS", "SINCE", "LAST"), rows),
+            [],
+            *(event.cells(ids[event.eid] if event.eid else "-") for event in self._events),
         ]
-        return Group(head, Text(""), table, Text(""), *lines)
+        return Group(*(Text.assemble(*cells, no_wrap=True, overflow="ellipsis") for cells in lines))
+
+    def _head(self, feed: Feed) -> list[Cell]:
+        counts = Counter(seen.status.value for seen in feed.executions.values())
+        cells: list[Cell] = [(self._title, "bold")]
+        for status, count in counts.items():
+            cells += [(f"   {count} ", "dim"), words.status(status)]
+        return cells
 
     def _newest(self, feed: Feed) -> list[Seen]:
         """The newest executions; those that have not ended come before those that have."""
         newest = list(feed.executions.values())[-200:]
         newest.sort(key=lambda seen: (seen.status.terminal, -(seen.changed_at or seen.created_at).us))
         return newest[:_EXECUTIONS]
+
+
+def _row(seen: Seen, eid: str, now: Timestamp) -> list[Cell]:
+    since = words.duration(now - (seen.changed_at or seen.created_at))
+    return [eid, seen.workflow, words.status(seen.status.value), since, seen.detail]

@@ -53,7 +53,9 @@ def worker(
     async def body(session: Session) -> None:
         engine = session.engine
         await session.check_bucket()
-        working = engine.worker(tuple(dict.fromkeys(queues)), concurrency=concurrency, sweeper=with_sweeper)
+        names = tuple(dict.fromkeys(queues))
+        working = engine.worker(names, concurrency=concurrency, sweeper=with_sweeper)
+        _tell(session, names)
         if until_idle:
             await _until_idle(working, engine.config.grace_s)
         else:
@@ -61,6 +63,16 @@ def worker(
                 await working.run()
 
     run(body, needs_app="worker", worker_id=worker_id or _local_id(), log="info", create=True)
+
+
+def _tell(session: Session, queues: tuple[str, ...]) -> None:
+    import structlog
+
+    workflows = sorted({workflow.name for workflow in session.engine.registry})
+    log = structlog.get_logger("flowli.worker")
+    log.info("working", storage=session.storage, queues=list(queues), workflows=workflows)
+    if not workflows:
+        log.warning("the application registers no workflow: nothing can run here")
 
 
 async def _until_idle(working: Worker, grace_s: float) -> None:

@@ -21,10 +21,23 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["Cell", "Screen", "plain"]
+__all__ = ["Cell", "Screen", "aligned", "plain"]
 
 Cell: TypeAlias = str | tuple[str, str]
 """Text, or text with the style that it has on a terminal."""
+
+
+def aligned(headers: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """The cells of each line of a table, padded so that the columns stand below each other."""
+    lengths = [max(len(plain(cell)) for cell in column) for column in zip(headers, *rows, strict=True)]
+    marked: list[Sequence[Cell]] = [[(header, "bold dim") for header in headers], *rows]
+    lines: list[list[Cell]] = []
+    for row in marked:
+        cells: list[Cell] = []
+        for cell, length in zip(row, lengths, strict=True):
+            cells += [cell, " " * (length - len(plain(cell)) + 2)]
+        lines.append(cells[:-1])
+    return lines
 
 
 def plain(cell: Cell) -> str:
@@ -93,13 +106,8 @@ class Screen:
 
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
         """Write aligned columns under headers. On a terminal the last column is cut at the edge."""
-        lengths = [max(len(plain(cell)) for cell in column) for column in zip(headers, *rows, strict=True)]
-        marked: list[Sequence[Cell]] = [[(header, "bold dim") for header in headers], *rows]
-        for row in marked:
-            cells: list[Cell] = []
-            for cell, length in zip(row, lengths, strict=True):
-                cells += [cell, " " * (length - len(plain(cell)) + 2)]
-            self.line(*cells[:-1])
+        for cells in aligned(headers, rows):
+            self.line(*cells)
 
     def note(self, text: str) -> None:
         """Tell the person something that is no part of the answer, on standard error."""
