@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 import structlog
 
-from flowli.domain.entries import ExecutionCancelled, ExecutionUnpaused
+from flowli.domain.entries import ExecutionCancelled, ExecutionPaused, ExecutionUnpaused
 from flowli.domain.errors import BackendUnavailable, LeaseLost
 from flowli.domain.ids import Eid
 from flowli.domain.ports import LeaseRequest
@@ -206,17 +206,18 @@ class Listener:
     def _apply(self, request: LeaseRequest) -> None:
         match request.verb:
             case "cancel":
+                self._answer_pause()
                 if self._session.fold.paused is not None:
                     self._session.append(ExecutionUnpaused("it is cancelled"))
-                self.pause = None
                 if self._session.divergence is None:
                     self._session.request_cancel(request.reason, request.id)
                 else:  # there is no code that could be told
                     self._session.ending = ExecutionCancelled(request.reason, request.id)
             case "pause":
+                self._answer_pause()
                 self.pause = (request.reason, request.id)
             case "unpause":
-                self.pause = None
+                self._answer_pause()
                 self._session.append(ExecutionUnpaused(request.reason, request.id))
             case "terminate":
                 self._session.ending = ExecutionCancelled(request.reason, request.id)
@@ -229,3 +230,9 @@ class Listener:
                 self._owner.guard.done_with(request.id)
             case verb:
                 _log.info("a request is left to who made it", eid=str(self._owner.execution.eid), verb=verb)
+
+    def _answer_pause(self) -> None:
+        """A pause that did not come to take effect has its entry all the same: no later owner may find it unanswered."""
+        if self.pause is not None:
+            self._session.append(ExecutionPaused(*self.pause))
+            self.pause = None

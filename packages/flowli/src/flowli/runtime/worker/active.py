@@ -46,21 +46,25 @@ class Active:
     guard: LeaseGuard | None = None
     early: list[Task] = field(default_factory=list)
     posted: list[asyncio.Task[int]] = field(default_factory=list)
-    joined: dict[str, list[asyncio.Future[Fate]]] = field(default_factory=dict)
+    joined: dict[str, list[asyncio.Future[Fate | None]]] = field(default_factory=dict)
 
     @property
     def open(self) -> bool:
         """Whether what is told now is still acted on."""
         return not self.done.done() and (self.owner is None or not self.owner.sealed)
 
-    async def join(self, task: Task) -> Fate:
-        """Tell the execution what the task says; returns when that is journaled or the execution is let go."""
+    async def join(self, task: Task) -> Fate | None:
+        """Tell the execution what the task says; returns when that is journaled or the execution is let go.
+
+        None means that nobody came to own the execution, so that nobody was told: what became of the first task says
+        nothing about this one.
+        """
         if task.kind is TaskKind.RESUME:
             if self.owner is None:
                 self.early.append(task)
             else:
                 self.owner.listener.take_resume(task)
-        future: asyncio.Future[Fate] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Fate | None] = asyncio.get_running_loop().create_future()
         self.joined.setdefault(task.key, []).append(future)
         return await future
 
@@ -77,10 +81,10 @@ class Active:
         """The execution is let go."""
         self.done.set_result(fate)
         for waiting in self.joined.values():
-            self._settle(waiting, fate)
+            self._settle(waiting, None if self.owner is None else fate)
         self.joined.clear()
 
-    def _settle(self, waiting: Sequence[asyncio.Future[Fate]], fate: Fate) -> None:
+    def _settle(self, waiting: Sequence[asyncio.Future[Fate | None]], fate: Fate | None) -> None:
         for future in waiting:
             if not future.done():
                 future.set_result(fate)

@@ -70,10 +70,13 @@ class Executions:
             progress: called when an outcome has become durable.
         """
         while (active := self._active.get(task.target)) is not None:
-            if active.open:
-                joined()
-                return await active.join(task)
-            await asyncio.wait((active.done,))
+            if not active.open:
+                await asyncio.wait((active.done,))
+                continue
+            joined()
+            told = await active.join(task)
+            if told is not None:
+                return told
         active = self._active[task.target] = Active(asyncio.get_running_loop().create_future(), progress)
         fate: Fate = GiveBack("the worker was stopped", None)
         try:
@@ -167,8 +170,7 @@ class Executions:
         if active.guard is None:
             got = await self._leases.acquire(task.target, free_epoch=fold.released_epoch, seen=looked.lease)
             if not isinstance(got, LeaseGuard):
-                if is_journaled(task, fold):
-                    return Ack()
+                # of an execution that nobody has released, any task may be the one that carries it on
                 await self._leases.wake(task, got)
                 return GiveBack("the execution is owned elsewhere", self._leases.delay_s(task))
             active.guard = got
