@@ -55,11 +55,12 @@ class LogBoundary:
             doc = swapped.doc
         return _position(doc)
 
-    async def delete(self, limit: int = 10_000) -> int:
+    async def delete(self, limit: int = 10_000, *, up_to: int | None = None) -> int:
         """Delete commits up to the boundary. The caller has waited out the time in which old writers may still answer.
 
         Args:
             limit: the most commits of one call.
+            up_to: number of the last commit that may be deleted; None for the boundary's.
 
         Returns:
             How many numbers were gone through; 0 when nothing is left to delete.
@@ -68,7 +69,8 @@ class LogBoundary:
         if doc is None:
             return 0
         start = _number(doc, "deleted") + 1
-        end = min(_position(doc).commit, start + limit - 1)
+        last = _position(doc).commit
+        end = min(last if up_to is None else min(last, up_to), start + limit - 1)
         if end < start:
             return 0
         keys = [commit_key(self._name, number) for number in range(start, end + 1)]

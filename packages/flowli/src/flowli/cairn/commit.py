@@ -6,7 +6,7 @@ Stored form: ``{v: 1, first, writer, epoch, at, id, records: [...]}`` as msgpack
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -14,7 +14,7 @@ import msgpack
 
 from flowli.cairn.errors import FormatTooNew, KeyRefused, StoreDamaged
 from flowli.cairn.keys import MAX_KEY_BYTES, check_key
-from flowli.cairn.values import JSON, from_msgpack
+from flowli.cairn.values import JSON, from_msgpack, to_msgpack
 
 __all__ = [
     "START",
@@ -25,6 +25,7 @@ __all__ = [
     "decode_commit",
     "encode_commit",
     "log_prefix",
+    "rewrite_commit",
 ]
 
 _FORMAT = 1
@@ -115,6 +116,16 @@ def encode_commit(*, first: int, writer: str, epoch: int, at: str, token: str, r
     packer.pack("records")
     packer.pack_array_header(len(records))
     return b"".join((packer.bytes(), *records))
+
+
+def rewrite_commit(key: str, data: bytes, change: Callable[[list[JSON]], list[JSON]]) -> bytes:
+    """A commit with other records in the place of its own; number, writer and identity stay.
+
+    Raises:
+        StoreDamaged: it is none.
+    """
+    body = from_msgpack(data, key)
+    return to_msgpack({**body, "records": change(cast("list[JSON]", body.get("records")))})
 
 
 def decode_commit(key: str, number: int, data: bytes) -> Commit:

@@ -10,14 +10,23 @@ tail reads the boundary before it believes that it won.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flowli.cairn.boundary import Boundary, LogBoundary
-from flowli.cairn.commit import START, Commit, Position, check_log_name, commit_key, decode_commit, encode_commit
+from flowli.cairn.commit import (
+    START,
+    Commit,
+    Position,
+    check_log_name,
+    commit_key,
+    decode_commit,
+    encode_commit,
+    rewrite_commit,
+)
 from flowli.cairn.errors import CairnError, LogFenced, LogTrimmed, NotStorable, OutcomeUnknown, StoreError
 from flowli.cairn.group import GroupCommit
-from flowli.cairn.objects import Documents
+from flowli.cairn.objects import Changed, Documents
 from flowli.cairn.reader import Chunk, read_forward
 from flowli.cairn.settle import persist, settle
 from flowli.cairn.snapshot import Segments
@@ -194,6 +203,24 @@ class Log:
         self._learn(tail, asked_s)
         return tail
 
+    async def redact(self, number: int, change: Callable[[list[JSON]], list[JSON]]) -> bool:
+        """Replace records of one commit by others, as many, by compare-and-swap. For erasing on request only.
+
+        Returns:
+            False if there is no such commit any more.
+        """
+        key = commit_key(self.name, number)
+        found = await self._documents.read_bytes(key)
+        while found is not None:
+            data = rewrite_commit(key, found.data, change)
+            if data == found.data:
+                return True
+            outcome = await self._documents.swap_bytes(found, data)
+            if not isinstance(outcome, Changed):
+                return True
+            found = outcome.doc
+        return False
+
     async def trim(self, up_to: Position) -> Position:
         """Declare the commits up to ``up_to`` unneeded, durably; deletes nothing. Returns the boundary now in force.
 
@@ -201,12 +228,16 @@ class Log:
         """
         return await self._own_boundary().advance(up_to)
 
-    async def drop_trimmed(self, limit: int = 10_000) -> int:
+    async def drop_trimmed(self, limit: int = 10_000, *, up_to: Position | None = None) -> int:
         """Delete commits up to the boundary; returns how many numbers were gone through, 0 when done.
 
         The caller has waited ``retire_grace`` since ``trim`` returned.
+
+        Args:
+            limit: the most commits of one call.
+            up_to: delete none behind it, wherever the boundary is by now.
         """
-        return await self._own_boundary().delete(limit)
+        return await self._own_boundary().delete(limit, up_to=None if up_to is None else up_to.commit)
 
     def _own_boundary(self) -> LogBoundary:
         if not isinstance(self._boundary, LogBoundary):

@@ -12,7 +12,9 @@ from flowli.adapters.cairndb.opened import CairnPort, Opened, port_method
 from flowli.adapters.cairndb.records import from_log, to_log
 from flowli.adapters.cairndb.scan import delete_prefix, list_keys, read_all
 from flowli.cairn.commit import log_prefix
+from flowli.cairn.errors import LogTrimmed
 from flowli.cairn.log import Commit, Log
+from flowli.cairn.log import Position as LogPosition
 from flowli.cairn.objects import Created, Doc, Swapped
 from flowli.cairn.values import JSON
 from flowli.codec import dump, load
@@ -42,7 +44,11 @@ class CairnChannel(CairnPort):
 
     @port_method
     async def read(self, channel: str, *, after: Position = START, limit: int | None = None) -> Messages:
-        chunk = await self._log(channel).read(to_log(after), limit)
+        log = self._log(channel)
+        try:
+            chunk = await log.read(to_log(after), limit)
+        except LogTrimmed as trimmed:
+            chunk = await log.read(LogPosition(trimmed.commit, trimmed.seq), limit)
         messages = tuple(message for commit in chunk.commits for message in _messages(commit))
         return Messages(messages, from_log(chunk.position))
 
@@ -96,9 +102,31 @@ class CairnChannel(CairnPort):
         return [_marker(doc) for doc in await read_all(self._documents, found)]
 
     @port_method
+    async def redact(self, message: Message) -> None:
+        def change(records: list[JSON]) -> list[JSON]:
+            return [_without_payload(record, message.id) for record in records]
+
+        await self._log(message.channel).redact(message.commit, change)
+
+    @port_method
+    async def trim(self, channel: str, up_to: Position) -> Position:
+        return from_log(await self._log(channel).trim(to_log(up_to)))
+
+    @port_method
+    async def drop(self, channel: str, up_to: Position) -> None:
+        while await self._log(channel).drop_trimmed(up_to=to_log(up_to)):
+            pass
+
+    @port_method
     async def delete(self, channel: str) -> None:
         await delete_prefix(self._documents, keys.marker_prefix(channel))
         await delete_prefix(self._documents, log_prefix(keys.channel_log(channel)))
+
+    @port_method
+    async def delete_own(self, eid: Eid) -> None:
+        markers, logs = keys.own_channels(eid)
+        await delete_prefix(self._documents, markers)
+        await delete_prefix(self._documents, logs)
 
     def _remember(self, doc: Doc) -> None:
         self._written[doc.key] = doc
@@ -116,6 +144,13 @@ def _messages(commit: Commit) -> list[Message]:
         replace(load(Message, record), seq=commit.first + offset, commit=commit.number)
         for offset, record in enumerate(commit.records)
     ]
+
+
+def _without_payload(record: JSON, message_id: str) -> JSON:
+    """The record of a message without its payload, if it is that of ``message_id``."""
+    if not isinstance(record, dict) or record.get("id") != message_id or record.get("payload") is None:
+        return record
+    return {**record, "payload": None}
 
 
 def _marker(doc: Doc) -> WaitMarker:

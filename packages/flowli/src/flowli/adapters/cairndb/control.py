@@ -1,12 +1,18 @@
-"""``ControlLog`` over the log ``wf``: appends of one process share commits, and wait a little to do so."""
+"""``ControlLog`` over the log ``wf``: appends of one process share commits, and wait a little to do so.
+
+Compacting: 1 what is kept is put create-only under the number of the last commit for which it stands; 2 the boundary of
+the log is moved there. *Crash after 1*: an object that nobody reads; the next compaction goes further. Who asks for
+commits that are gone is told the boundary, and reads what was kept at it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowli.adapters.cairndb import keys
+from flowli.adapters.cairndb import keys, stand_in
 from flowli.adapters.cairndb.opened import CairnPort, Opened, port_method
 from flowli.adapters.cairndb.records import control_entries, from_log, to_log, to_records
+from flowli.cairn.errors import LogTrimmed
 from flowli.cairn.snapshot import SEGMENT
 from flowli.domain.entries import START, ControlEntry, Position
 from flowli.domain.ports.control import ControlSlice
@@ -41,6 +47,20 @@ class CairnControlLog(CairnPort):
 
     @port_method
     async def read(self, *, after: Position = START, limit: int = 10_000) -> ControlSlice:
+        while True:
+            try:
+                return await self._read(after, limit)
+            except LogTrimmed as trimmed:
+                boundary = Position(trimmed.commit, trimmed.seq)
+                stands = await stand_in.read(self._documents, to_log(boundary))
+                if stands is None:
+                    continue  # compacted further meanwhile
+                entries = tuple(entry for entry in stands if entry.seq > after.seq)
+                if entries:
+                    return ControlSlice(entries, boundary, caught_up=False)
+                after = boundary
+
+    async def _read(self, after: Position, limit: int) -> ControlSlice:
         entries: list[ControlEntry] = []
         position, caught_up = to_log(after), False
         while len(entries) < limit and not caught_up:
@@ -53,3 +73,14 @@ class CairnControlLog(CairnPort):
                 entries.extend(control_entries(commit))
                 position = commit.position
         return ControlSlice(tuple(entries), from_log(position), caught_up)
+
+    @port_method
+    async def compact(self, up_to: Position, kept: Sequence[ControlEntry]) -> Position:
+        await stand_in.write(self._documents, to_log(up_to), kept)
+        return from_log(await self._log.trim(to_log(up_to)))
+
+    @port_method
+    async def drop(self, up_to: Position) -> None:
+        while await self._log.drop_trimmed(up_to=to_log(up_to)):
+            pass
+        await stand_in.delete_before(self._documents, to_log(up_to), self._log.segments)

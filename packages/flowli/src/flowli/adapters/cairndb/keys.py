@@ -65,6 +65,7 @@ __all__ = [
     "marker_eid",
     "marker_prefix",
     "meta",
+    "own_channels",
     "queue_of",
     "rate",
     "ready",
@@ -88,6 +89,11 @@ _PLAIN = re.compile(r"[A-Za-z0-9_:@=+~-][A-Za-z0-9_.:@=+~-]*", re.ASCII)
 _ESCAPED = re.compile(r"[^A-Za-z0-9_.:@=+~-]", re.ASCII)
 _CHANNEL = re.compile(r"(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.)?[A-Za-z0-9_-]{1,128}", re.ASCII)
 _LONG = 300
+
+
+def own_channels(eid: Eid) -> tuple[str, str]:
+    """Prefixes of the wait markers and of the logs of all channels that belong to one execution."""
+    return f"wf/waits/{eid}.", f"logs/wf.ch.{eid}."
 
 
 def safe_part(text: str) -> str:

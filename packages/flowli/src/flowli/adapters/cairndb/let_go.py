@@ -27,7 +27,7 @@ from flowli.cairn.objects import Created, Doc, Swapped
 from flowli.domain.tasks import DeadTask, Task, TaskLease
 from flowli.timestamp import Timestamp
 
-__all__ = ["ack", "bury", "nack", "renew", "revive", "withdraw"]
+__all__ = ["ack", "bury", "discard", "nack", "renew", "revive", "withdraw"]
 
 
 async def renew(state: QueueState, lease: TaskLease, *, alive: bool) -> TaskLease:
@@ -133,6 +133,12 @@ async def revive(state: QueueState, dead: DeadTask) -> bool:
     state.became_ready(task.queue, keys.ready(task))
     await state.documents.remove(doc)
     return True
+
+
+async def discard(state: QueueState, dead: DeadTask) -> bool:
+    """Remove a dead task for good."""
+    doc = await state.documents.read(keys.dead(dead.task, dead.died_at))
+    return doc is not None and await state.documents.remove(doc)
 
 
 async def _remove(state: QueueState, lease: TaskLease) -> None:

@@ -105,6 +105,10 @@ class CairnQueue(CairnPort):
         return await let_go.revive(self._state, dead)
 
     @port_method
+    async def discard(self, dead: DeadTask) -> bool:
+        return await let_go.discard(self._state, dead)
+
+    @port_method
     async def settings(self, queue: str) -> QueueSettings:
         return await self._state.limits.settings(queue, fresh=True)
 

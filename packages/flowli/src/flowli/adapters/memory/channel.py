@@ -19,6 +19,7 @@ class MemoryChannel:
 
     def __init__(self) -> None:
         self._messages: dict[str, list[Message]] = {}
+        self._trimmed: dict[str, int] = {}
         self._markers: dict[str, dict[Eid, WaitMarker]] = {}
 
     async def send(self, message: Message) -> Message:
@@ -33,8 +34,9 @@ class MemoryChannel:
         """What follows."""
         await turn()
         messages = self._messages.get(channel, [])
-        new = tuple(messages[after.commit : None if limit is None else after.commit + limit])
-        return Messages(new, Position(new[-1].commit, new[-1].seq) if new else after)
+        first = max(after.commit, self._trimmed.get(channel, 0))
+        new = tuple(messages[first : None if limit is None else first + limit])
+        return Messages(new, Position(new[-1].commit, new[-1].seq) if new else max(after, Position(first, first)))
 
     async def end(self, channel: str) -> Position:
         """Behind the last message."""
@@ -72,8 +74,35 @@ class MemoryChannel:
         await turn()
         return [marker for _, marker in sorted(self._markers.get(channel, {}).items())]
 
+    async def redact(self, message: Message) -> None:
+        """Replace the message by one without a payload."""
+        await turn()
+        messages = self._messages.get(message.channel, [])
+        if 1 <= message.seq <= len(messages):
+            messages[message.seq - 1] = replace(messages[message.seq - 1], payload=None)
+
+    async def trim(self, channel: str, up_to: Position) -> Position:
+        """Remember the place; nobody is given what lies before it."""
+        await turn()
+        trimmed = self._trimmed[channel] = max(up_to.commit, self._trimmed.get(channel, 0))
+        return Position(trimmed, trimmed)
+
+    async def drop(self, channel: str, up_to: Position) -> None:
+        """Let go of the payloads."""
+        await turn()
+        messages = self._messages.get(channel, [])
+        for place in range(min(up_to.commit, self._trimmed.get(channel, 0), len(messages))):
+            messages[place] = replace(messages[place], payload=None)
+
     async def delete(self, channel: str) -> None:
         """Forget messages and markers."""
         await turn()
         self._messages.pop(channel, None)
         self._markers.pop(channel, None)
+
+    async def delete_own(self, eid: Eid) -> None:
+        """Forget all whose names begin with the execution's id."""
+        await turn()
+        for known in (self._messages, self._markers):
+            for channel in [channel for channel in known if channel.startswith(f"{eid}.")]:
+                del known[channel]

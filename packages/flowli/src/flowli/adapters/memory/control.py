@@ -18,6 +18,8 @@ class MemoryControlLog:
     def __init__(self) -> None:
         self._commits: list[tuple[ControlEntry, ...]] = []
         self._end = START
+        self._compacted = START
+        self._kept: tuple[ControlEntry, ...] = ()
 
     async def append(self, entries: Sequence[ControlEntry]) -> int:
         """Append one commit."""
@@ -30,6 +32,11 @@ class MemoryControlLog:
     async def read(self, *, after: Position = START, limit: int = 10_000) -> ControlSlice:
         """Whole commits until ``limit`` entries are reached."""
         await turn()
+        if after < self._compacted:
+            kept = tuple(entry for entry in self._kept if entry.seq > after.seq)
+            if kept:
+                return ControlSlice(kept, self._compacted, self._compacted == self._end)
+            after = self._compacted
         entries: list[ControlEntry] = []
         at = after
         for commit in self._commits[after.commit :]:
@@ -38,3 +45,16 @@ class MemoryControlLog:
             entries.extend(commit)
             at = Position(at.commit + 1, at.seq + len(commit))
         return ControlSlice(tuple(entries), at, at.commit >= self._end.commit)
+
+    async def compact(self, up_to: Position, kept: Sequence[ControlEntry]) -> Position:
+        """Remember what stands for the commits so far."""
+        await turn()
+        if up_to > self._compacted:
+            self._compacted, self._kept = up_to, tuple(kept)
+        return self._compacted
+
+    async def drop(self, up_to: Position) -> None:
+        """Let go of the commits that nobody is given any more."""
+        await turn()
+        for number in range(min(up_to.commit, self._compacted.commit)):
+            self._commits[number] = ()

@@ -183,6 +183,11 @@ class MemoryQueue:
         await turn()
         return shelf.dead.pop(key, None) is not None
 
+    async def discard(self, dead: DeadTask) -> bool:
+        """Remove it from the dead."""
+        await turn()
+        return self._shelves[dead.task.queue].dead.pop(_key(dead.task), None) is not None
+
     async def settings(self, queue: str) -> QueueSettings:
         """What was configured last."""
         await turn()

@@ -54,5 +54,21 @@ class Channel(Protocol):
     async def markers(self, channel: str) -> Sequence[WaitMarker]:
         """All markers of a channel, by eid."""
 
+    async def redact(self, message: Message) -> None:
+        """Put None in the place of the payload of a message that was read; its id, sender and place stay (erase). No
+        error if the message is gone.
+        """
+
+    async def trim(self, channel: str, up_to: Position) -> Position:
+        """Declare the messages of a global channel up to a position unneeded, durably; returns up to where they are
+        now. Who reads after an earlier position may be given what follows that one.
+        """
+
+    async def drop(self, channel: str, up_to: Position) -> None:
+        """Delete what was declared unneeded, up to a position. The caller has waited ``retire_grace`` since."""
+
     async def delete(self, channel: str) -> None:
         """Remove a channel with its messages and markers."""
+
+    async def delete_own(self, eid: Eid) -> None:
+        """Remove every channel of an execution (``{eid}.{name}``), those too on which it never received."""

@@ -38,4 +38,20 @@ class ControlLog(Protocol):
         """Append; returns the sequence number of the last of ``entries`` when all of them are durable."""
 
     async def read(self, *, after: Position = START, limit: int = 10_000) -> ControlSlice:
-        """Entries after ``after`` in order; about ``limit`` of them at most (whole commits)."""
+        """Entries after ``after`` in order; about ``limit`` of them at most (whole commits).
+
+        Of a log that was compacted, who asks for what lies before that may be given what was kept of it, at once, and
+        goes on behind it.
+        """
+
+    async def compact(self, up_to: Position, kept: Sequence[ControlEntry]) -> Position:
+        """Have ``kept`` stand for all entries up to a position, durably; deletes nothing. Returns up to where the log
+        is compacted now: further than asked for if another process was faster.
+
+        Args:
+            up_to: where a ``read`` ended.
+            kept: those of the entries up to there that a new observer still needs, in order, with their ``seq``.
+        """
+
+    async def drop(self, up_to: Position) -> None:
+        """Delete the entries for which others stand, up to a position. The caller has waited ``retire_grace`` since."""

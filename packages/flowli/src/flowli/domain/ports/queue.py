@@ -67,6 +67,9 @@ class Queue(Protocol):
     async def revive(self, dead: DeadTask) -> bool:
         """Make a dead task ready again with no deaths; False if it is not among the dead."""
 
+    async def discard(self, dead: DeadTask) -> bool:
+        """Remove a dead task for good; False if it is not among the dead."""
+
     async def settings(self, queue: str) -> QueueSettings:
         """What holds for the queue fleet-wide."""
 

@@ -184,3 +184,35 @@ class ChannelSuite(PortSuite):
         assert await ports.channel.marker("orders", eid) is None
         assert _payloads((await ports.channel.read("other")).messages) == ["other"]
         assert await ports.channel.marker("other", eid) is not None
+
+    async def test_a_redacted_message_keeps_its_place_and_loses_its_payload(self, ports: Ports) -> None:
+        sent = [await ports.channel.send(_message(f"secret {n}", message_id=f"m-{n}")) for n in range(3)]
+        await ports.channel.redact(sent[1])
+        await ports.channel.redact(sent[1])
+        found = (await ports.channel.read("orders")).messages
+        assert list(found) == [sent[0], replace(sent[1], payload=None), sent[2]]
+        await ports.channel.redact(replace(sent[2], seq=9, commit=9, id="m-9"))
+        assert (await ports.channel.read("orders")).messages == found
+
+    async def test_readers_of_a_trimmed_channel_begin_with_what_is_left(self, ports: Ports) -> None:
+        sent = [await ports.channel.send(_message(n, message_id=f"m-{n}")) for n in range(5)]
+        place = Position(sent[2].commit, sent[2].seq)
+        assert await ports.channel.trim("orders", place) == place
+        assert await ports.channel.trim("orders", Position(sent[0].commit, sent[0].seq)) == place
+        await ports.channel.drop("orders", place)
+        assert list((await ports.channel.read("orders")).messages) == sent[3:]
+        assert list((await ports.channel.read("orders", after=place)).messages) == sent[3:]
+        assert (await ports.channel.send(_message("next"))).seq == 6
+
+    async def test_all_channels_of_an_execution_are_deleted_and_no_others(self, ports: Ports) -> None:
+        eid, other = new_eid(), new_eid()
+        names = [scoped_channel(eid, "a"), scoped_channel(eid, "b"), scoped_channel(other, "a"), "orders"]
+        for name in names:
+            await ports.channel.send(_message(name, name))
+            await ports.channel.mark(_marker(1, eid, name))
+        await ports.channel.delete_own(eid)
+        await ports.channel.delete_own(eid)
+        left = [name for name in names if (await ports.channel.read(name)).messages]
+        assert left == [scoped_channel(other, "a"), "orders"]
+        marked = [name for name in names if await ports.channel.marker(name, eid) is not None]
+        assert marked == left

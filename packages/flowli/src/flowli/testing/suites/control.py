@@ -152,3 +152,42 @@ class ControlLogSuite(PortSuite):
         await asyncio.gather(follow(), say("a"), say("b"), say("c"))
         assert len(seen) == len(set(map(str, seen))) == 30
         assert seen == _values(await _all(ports.control))
+
+    async def test_what_was_kept_stands_for_what_was_compacted(self, ports: Ports) -> None:
+        for n in range(6):
+            await ports.control.append(_said(f"{n}a", f"{n}b"))
+        early = await ports.control.read(limit=1)
+        middle = await ports.control.read(after=early.position, limit=3)
+        kept = [entry for entry in middle.entries if str(_values([entry])[0]).endswith("b")]
+        assert await ports.control.compact(middle.position, kept) == middle.position
+        await ports.control.drop(middle.position)
+        rest = [entry for entry in await _all(ports.control) if entry.seq > middle.position.seq]
+        assert [entry.seq for entry in await _all(ports.control)] == [entry.seq for entry in [*kept, *rest]]
+        assert len(rest) == 12 - middle.position.seq
+        late = await ports.control.read(after=Position(early.position.commit, kept[0].seq))
+        assert late.entries[: len(kept) - 1] == tuple(kept[1:])
+        assert await ports.control.append(_said("next")) == 13
+        assert _values(await _all(ports.control))[-1] == "next"
+
+    async def test_a_compaction_never_goes_back(self, ports: Ports) -> None:
+        for n in range(4):
+            await ports.control.append(_said(n))
+        two = (await ports.control.read(limit=2)).position
+        four = (await ports.control.read()).position
+        assert await ports.control.compact(four, []) == four
+        assert await ports.control.compact(two, []) == four
+        await ports.control.drop(two)
+        await ports.control.drop(four)
+        assert await _all(ports.control) == []
+        assert (await ports.control.read(after=four)).caught_up
+
+    async def test_nothing_is_deleted_beyond_what_the_caller_waited_for(self, ports: Ports) -> None:
+        for n in range(4):
+            await ports.control.append(_said(n))
+        everything = await _all(ports.control)
+        two = (await ports.control.read(limit=2)).position
+        four = (await ports.control.read()).position
+        await ports.control.compact(four, everything[-1:])
+        await ports.control.drop(two)
+        found = await _all(ports.control)
+        assert found[-1] == everything[-1]

@@ -115,6 +115,17 @@ class QueueStates(QueueTests):
         (again,) = await self.take(ports, elapse)
         assert again.task.task_id == task.task_id
 
+    async def test_a_discarded_task_is_gone_for_good(self, ports: Ports, elapse: Elapse) -> None:
+        await ports.queue.enqueue(task_for())
+        (lease,) = await self.take(ports, elapse)
+        await ports.queue.bury(lease, "why", after_s(1))
+        (dead,) = await ports.queue.dead("finance")
+        assert await ports.queue.discard(dead)
+        assert not await ports.queue.discard(dead)
+        assert not await ports.queue.revive(dead)
+        assert list(await ports.queue.dead("finance")) == []
+        assert await self.nothing(ports)
+
     async def test_settings_are_open_until_configured(self, ports: Ports) -> None:
         assert await ports.queue.settings("finance") == QueueSettings()
         for settings in (QueueSettings("month end", 3, 10, 60.0), QueueSettings(concurrency=1), QueueSettings()):
