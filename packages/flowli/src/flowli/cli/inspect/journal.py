@@ -48,7 +48,7 @@ def _print(screen: Screen, entries: Sequence[JournalEntry], *, values: bool) -> 
     for entry in entries:
         where = f"{entry.by.site.worker_id} epoch {entry.by.site.epoch}"
         detail = _detail(entry, values=values)
-        screen.line(f"{entry.seq:>5}  {entry.at}  {entry.body.tag:<26}  {where}  {detail}")
+        screen.line(f"{entry.seq:>5}  {entry.at}  {entry.body.tag:<26}{detail}  {where}")
 
 
 def _show(screen: Screen, entries: Sequence[JournalEntry], *, values: bool) -> None:
