@@ -8,10 +8,11 @@ import pytest
 
 from flowli.world import SYSTEM
 
+from .emulators.fake_gcs import fake_gcs
 from .emulators.moto_server import moto
 from .emulators.service import Service
 
-EMULATORS = {"s3": moto}
+EMULATORS = {"s3": moto, "gs": fake_gcs}
 STORES = ["memory", "file", *EMULATORS]
 
 

@@ -1,7 +1,5 @@
-import pytest
-
-from flowli.cairn.errors import StoreConfigError
 from flowli.plugins import discover, find_store
+from flowli.world import SYSTEM
 
 
 def test_the_scheme_is_registered_by_this_distribution():
@@ -10,8 +8,7 @@ def test_the_scheme_is_registered_by_this_distribution():
     assert plugin.problem is None
 
 
-def test_opening_a_bucket_says_plainly_that_this_version_cannot():
-    with pytest.raises(
-        StoreConfigError, match=r"flowli-cairn-gcs 0\.2\.\d+ does not open gs:// buckets yet.*file:PATH"
-    ):
-        find_store("gs").load()
+def test_the_factory_opens_a_bucket_without_a_request():
+    store = find_store("gs").load().from_config({"type": "gs", "bucket": "my-bucket"}, world=SYSTEM)
+    assert store.url == "gs://my-bucket"
+    assert store.capabilities.per_key_write_interval_s == 1.0

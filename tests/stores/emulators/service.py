@@ -15,12 +15,14 @@ class Service:
         port: where it listens on 127.0.0.1.
         form: the storage URL with ``{prefix}`` and ``{origin}`` left open.
         credentials: environment variables by which its SDK is let in.
+        bare_port: where the emulator itself listens, if something that mends it stands in front.
     """
 
     scheme: str
     port: int
     form: str
     credentials: Mapping[str, str]
+    bare_port: int = 0
 
     @property
     def origin(self) -> str:

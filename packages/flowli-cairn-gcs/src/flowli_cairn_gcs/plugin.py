@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from flowli.descriptors import StoreFactory, StoreType
-from flowli_cairn_gcs._version import __version__
 
 
 def _load() -> StoreFactory:
-    from flowli.cairn.errors import StoreConfigError
+    from flowli_cairn_gcs.store import GcsStore
 
-    raise StoreConfigError(
-        f"flowli-cairn-gcs {__version__} does not open gs:// buckets yet; it holds the place of the store",
-        "Use file:PATH, which works today",
-    )
+    return GcsStore
 
 
 def flowli_stores() -> list[StoreType]:
     """The store of this distribution."""
-    return [StoreType("gs", f"Google Cloud Storage (not in {__version__} yet)", _load)]
+    return [StoreType("gs", "Google Cloud Storage", _load)]

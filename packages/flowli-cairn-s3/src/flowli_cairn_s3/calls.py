@@ -9,14 +9,12 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from botocore.exceptions import ClientError
-
 from flowli.cairn.errors import StoreError, StoreUnavailable
 from flowli.cairn.write import Gone, Lost, Unknown, Won
 from flowli.world import World
 from flowli_cairn_s3.client import make_client
 from flowli_cairn_s3.config import S3Config
-from flowli_cairn_s3.errors import Call, expired, fate, refusal, unusable
+from flowli_cairn_s3.errors import Call, answered, expired, fate, refusal, unusable
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Calls", "Contact"]
 
 T = TypeVar("T")
+
+_FIRST_S = 8.0
 
 
 @dataclass(slots=True)
@@ -63,7 +63,9 @@ class Calls:
             StoreError: it failed.
         """
         try:
-            return await self._carry(verb, work)
+            # Looking for credentials, a host or a name may take long; who has just started should hear of it.
+            async with asyncio.timeout(None if self.contact.reached else _FIRST_S):
+                return await self._carry(verb, work)
         except StoreError:
             raise
         except Exception as error:
@@ -109,7 +111,7 @@ class Calls:
         try:
             done = work(client)
         except Exception as error:
-            self.contact.reached |= isinstance(error, ClientError)
+            self.contact.reached |= answered(error)
             if not expired(error):
                 raise
             # Refused before anything was done. Whoever renews credentials on disk does not tell this process.

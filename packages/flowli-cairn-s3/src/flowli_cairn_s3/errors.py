@@ -37,7 +37,7 @@ from flowli.cairn.errors import (
 from flowli.cairn.write import Gone, Lost, Unknown
 from flowli_cairn_s3.config import S3Config
 
-__all__ = ["Call", "expired", "fate", "refusal", "unusable"]
+__all__ = ["Call", "answered", "expired", "fate", "refusal", "unusable"]
 
 Fate: TypeAlias = Lost | Gone | Unknown
 
@@ -112,6 +112,11 @@ class Call:
         return f"s3://{self.config.bucket}" + (f" at {self.config.endpoint_url}" if self.config.endpoint_url else "")
 
 
+def answered(error: Exception) -> bool:
+    """Whether the error is an answer of the service."""
+    return isinstance(error, sdk.ClientError)
+
+
 def expired(error: Exception) -> bool:
     """Whether the credentials are no longer valid, so that a new session may find newer ones."""
     return isinstance(error, sdk.ClientError) and _code(error)[0] in _EXPIRED
@@ -161,6 +166,8 @@ def refusal(error: Exception, call: Call) -> StoreError:
     if isinstance(error, _NOT_SENT):
         return unusable(error, call)
     kind = StoreUnavailable if call.reached else StoreError
+    if isinstance(error, TimeoutError):
+        return kind(f"{call.where} gave no answer in time", "Check endpoint_url, the credentials and the network")
     return kind(
         f"{call.where} gave no whole answer to a {call.verb}: {_said(error)}", "Check endpoint_url and the network"
     )

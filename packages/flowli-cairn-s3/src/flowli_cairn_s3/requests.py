@@ -122,7 +122,7 @@ class Requests:
         answer = client.list_objects_v2(**request)
         now, cut = _now(answer), len(self._prefix)
         items = tuple(
-            Listed(one["Key"][cut:], _version(one["ETag"]), _age_s(one["LastModified"], now))
+            Listed(one.get("Key", "")[cut:], _version(one.get("ETag", "")), _age_s(one.get("LastModified"), now))
             for one in answer.get("Contents", ())
         )
         return Page(items, answer["IsTruncated"])
@@ -138,8 +138,8 @@ def _now(answer: Mapping[str, object]) -> datetime | None:
         return None
 
 
-def _age_s(written: datetime, now: datetime | None) -> float | None:
-    return None if now is None else max(0.0, (now - written).total_seconds())
+def _age_s(written: datetime | None, now: datetime | None) -> float | None:
+    return None if written is None or now is None else max(0.0, (now - written).total_seconds())
 
 
 def _version(etag: str) -> str:
