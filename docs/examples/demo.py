@@ -70,17 +70,18 @@ async def demo(folder: Path, orders: int, invoices: int, patience: timedelta) ->
         story.answered_meanwhile(await people.answer_held_back())
         workers.append(WorkerProcess(2, folder, storage))
         story.worker(workers[1])
-        at_end = await Snapshot.take(engine, eids, ledger)
-        while not at_end.all_ended:
+        now = at_kill
+        while not now.all_ended:
             workers[1].check(deadline)
             people.check()
             await asyncio.sleep(0.5)
-            at_end = await Snapshot.take(engine, eids, ledger)
+            now = await Snapshot.take(engine, eids, ledger, earlier=now)
         workers[1].stop()
     finally:
         people.leave()
         for worker in workers:
             worker.end()
+    at_end = await Snapshot.take(engine, eids, ledger)
     story.ended(at_end)
     proof = prove(at_kill, at_end)
     story.results(at_end)
@@ -93,10 +94,11 @@ async def demo(folder: Path, orders: int, invoices: int, patience: timedelta) ->
 def fresh(folder: Path) -> Path:
     """An empty folder. One that an earlier run left is replaced; one that holds anything else is refused."""
     if folder.exists() and any(folder.iterdir()):
-        if not (folder / "store").is_dir() or not (folder / "ledger.jsonl").is_file():
+        if not (folder / "ledger.jsonl").is_file():
             sys.exit(f"{folder} holds files that are not of this demo; name another folder with --folder.")
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "ledger.jsonl").touch()
     return folder
 
 

@@ -36,14 +36,23 @@ class Snapshot:
     lines: tuple[Line, ...]
 
     @classmethod
-    async def take(cls, engine: Engine, eids: Iterable[UUID], ledger: Path) -> Snapshot:
-        """Read the journals of ``eids`` and of their children, then the ledger."""
+    async def take(
+        cls, engine: Engine, eids: Iterable[UUID], ledger: Path, *, earlier: Snapshot | None = None
+    ) -> Snapshot:
+        """Read the journals of ``eids`` and of their children, then the ledger.
+
+        Args:
+            earlier: journals that had ended then are not read again.
+        """
+        ended = {eid: fold for eid, fold in earlier.folds.items() if fold.end} if earlier else {}
         folds: dict[UUID, JournalFold] = {}
         asked = tuple(eids)
         todo = list(asked)
         while todo:
-            slices = await asyncio.gather(*(engine.ports.journal.read(eid) for eid in todo))
-            found = {eid: JournalFold(piece.entries) for eid, piece in zip(todo, slices, strict=True)}
+            fresh = [eid for eid in todo if eid not in ended]
+            slices = await asyncio.gather(*(engine.ports.journal.read(eid) for eid in fresh))
+            found = {eid: JournalFold(piece.entries) for eid, piece in zip(fresh, slices, strict=True)}
+            found |= {eid: ended[eid] for eid in todo if eid in ended}
             folds |= found
             todo = [
                 child_eid(eid, frame.fid)
