@@ -232,7 +232,7 @@ class Listener:
                 _log.info("a request is left to who made it", eid=str(self._owner.execution.eid), verb=verb)
 
     def _answer_pause(self) -> None:
-        """A pause that did not come to take effect has its entry all the same: no later owner may find it unanswered."""
+        """A pause that did not take effect has its entry all the same: no later owner may find it unanswered."""
         if self.pause is not None:
             self._session.append(ExecutionPaused(*self.pause))
             self.pause = None

@@ -13,7 +13,7 @@ from flowli.domain.errors import BackendError
 from flowli.domain.ids import Eid
 from flowli.domain.provenance import Site
 from flowli.runtime import Engine, EngineConfig, Registry, Worker
-from flowli.testing.sim.bucket import Bucket, Chooser
+from flowli.testing.sim.bucket import Bucket, Chooser, Operation
 from flowli.testing.sim.loop import CURRENT, Deadlock, VirtualLoop
 from flowli.testing.sim.node import Node
 from flowli.testing.sim.workload import Effect, Expected, Ledger, Workload
@@ -112,6 +112,11 @@ class Cluster:
         self._workers: list[Worker] = []
         self._client_done = False
 
+    @property
+    def struck(self) -> list[Operation]:
+        """The operations that carried a fault."""
+        return [operation for operation in self.bucket.operations if operation.fault is not None]
+
     def registry(self) -> Registry:
         """The workflows, the same objects for every node."""
         if self._registry is None:
@@ -197,16 +202,18 @@ class Cluster:
         return self.loop.time() - float(died_s) >= 9.0
 
     def _settled(self) -> bool:
-        from flowli.testing.sim.invariants import ended
+        from flowli.testing.sim.invariants import ended, set_aside
 
-        return all(ended(self, eid) or expected.waiting for eid, expected in self.expected.items())
+        return all(
+            expected.waiting or ended(self, eid) or set_aside(self, eid) for eid, expected in self.expected.items()
+        )
 
     def _unsettled(self) -> list[str]:
-        from flowli.testing.sim.invariants import ended, standing
+        from flowli.testing.sim.invariants import ended, set_aside, standing
 
         found = [] if self._client_done else ["L2: the client's calls never came to an end"]
         for eid, expected in self.expected.items():
-            if not (expected.waiting or ended(self, eid)):
+            if not (expected.waiting or ended(self, eid) or set_aside(self, eid)):
                 found.append(f"L2: execution {eid} never ended: {standing(self, eid)}")
         return found
 

@@ -29,7 +29,7 @@ from flowli.testing.sim.loop import VirtualLoop
 if TYPE_CHECKING:
     from flowli.testing.sim.cluster import Cluster
 
-__all__ = ["ended", "journal_of", "judge", "standing"]
+__all__ = ["ended", "journal_of", "judge", "set_aside", "standing"]
 
 T = TypeVar("T")
 
@@ -58,6 +58,13 @@ def judge(cluster: Cluster) -> list[str]:
 def ended(cluster: Cluster, eid: Eid) -> bool:
     """Whether a terminal entry of ``eid`` is in the bucket."""
     return JournalFold(journal_of(cluster, eid)).end is not None
+
+
+def set_aside(cluster: Cluster, eid: Eid) -> bool:
+    """Whether ``eid`` rightly waits on the operator: five workers died over it."""
+    parked = JournalFold(journal_of(cluster, eid)).parked
+    died = sum(1 for _, who, what in cluster.notes if who.startswith("worker") and what == "is killed")
+    return parked is not None and parked.cause == "dead_letter" and (died >= 5 or len(cluster.struck) >= 5)
 
 
 def standing(cluster: Cluster, eid: Eid) -> str:
