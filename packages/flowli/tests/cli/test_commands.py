@@ -156,6 +156,17 @@ def test_an_application_may_be_a_callable_or_an_engine(flowli):
     assert "names an Engine, which has its storage already; leave --storage out" in flowli.errors
 
 
+def test_looking_and_operating_work_while_the_application_is_broken(flowli, monkeypatch):
+    eid = flowli("start", "echo", "--arg", "text=a").strip()
+    monkeypatch.setenv("FLOWLI_APP", "there_is_no_shop:registry")
+    for command in (["status", eid], ["show", eid], ["journal", eid], ["list"], ["cancel", eid], ["terminate", eid]):
+        flowli(*command)
+    flowli("migrate", eid, "--version", "2", code=2)
+    monkeypatch.delenv("FLOWLI_STORAGE")
+    flowli("status", eid, code=2)
+    assert "there is no module 'there_is_no_shop'" in flowli.errors
+
+
 def test_a_workflow_that_only_workers_know_is_started_by_its_version(flowli, monkeypatch):
     monkeypatch.delenv("FLOWLI_APP")
     eid = flowli("start", "echo", "--version", "2", "--json", '["a", 2]').strip()

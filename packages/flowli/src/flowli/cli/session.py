@@ -73,6 +73,7 @@ def run(
     body: Callable[[Session], Awaitable[None]],
     *,
     needs_app: str = "",
+    uses_app: bool = False,
     worker_id: str | None = None,
     log: str = "warning",
     create: bool = False,
@@ -81,6 +82,7 @@ def run(
 
     Args:
         needs_app: name of the command, if it cannot do without ``--app``.
+        uses_app: it knows more with the application's registry.
         worker_id: names this process in everything it writes.
         log: log level unless ``--log-level`` says otherwise.
         create: a bucket folder that does not exist is made; otherwise it is refused, for its name may be misspelt.
@@ -91,7 +93,8 @@ def run(
     configure(level=found.log_level or log, json=found.json)
 
     async def main() -> None:
-        async with _opened(found, needs_app, worker_id, create=create) as session:
+        app = await _application(found, needs_app, uses_app)
+        async with _opened(found, app, worker_id, create=create) as session:
             await body(session)
 
     asyncio.run(main())
@@ -110,19 +113,25 @@ def operator() -> Actor:
     return Actor(ActorKind.HUMAN, name)
 
 
-@asynccontextmanager
-async def _opened(found: Settings, needs_app: str, worker_id: str | None, *, create: bool) -> AsyncIterator[Session]:
+async def _application(found: Settings, needs_app: str, uses_app: bool) -> Registry | Engine | None:
+    """The application, if the command has a use for it: one that only looks must work while the code is broken."""
     from flowli.cli.application import load_application
+
+    if not found.app and needs_app:
+        message = f"flowli {needs_app} needs an application; give --app module:attr or set FLOWLI_APP"
+        raise CommandFailed(message, ExitCode.USAGE, "NoApplication")
+    wanted = needs_app or uses_app or found.on_command_line("app") or not found.storage
+    return await load_application(found.app) if found.app and wanted else None
+
+
+@asynccontextmanager
+async def _opened(
+    found: Settings, app: Registry | Engine | None, worker_id: str | None, *, create: bool
+) -> AsyncIterator[Session]:
     from flowli.domain.provenance import Site
     from flowli.runtime import Engine, Registry
 
     screen = Screen(json_wanted=found.json)
-    app: Registry | Engine | None = None
-    if found.app:
-        app = await load_application(found.app)
-    elif needs_app:
-        message = f"flowli {needs_app} needs an application; give --app module:attr or set FLOWLI_APP"
-        raise CommandFailed(message, ExitCode.USAGE, "NoApplication")
     if isinstance(app, Engine):
         if found.on_command_line("storage"):
             message = f"--app {found.app} names an Engine, which has its storage already; leave --storage out"

@@ -25,8 +25,12 @@ _POLL_S = 0.25
 
 
 @click.command(cls=FlowliCommand)
-@click.option("--queue", "queues", multiple=True, metavar="QUEUE", help="Repeatable; all queues of --app by default.")
-@click.option("--concurrency", type=click.IntRange(min=1), default=50, show_default=True, metavar="N", help="At once.")
+@click.option(
+    "--queue", "queues", multiple=True, metavar="QUEUE", help="Queue to serve; repeatable. All of --app by default."
+)
+@click.option(
+    "--concurrency", type=click.IntRange(min=1), default=50, show_default=True, metavar="N", help="Executions at once."
+)
 @click.option("--reload", is_flag=True, help="Start anew when a Python file of the application changes.")
 @engine_options
 @common()

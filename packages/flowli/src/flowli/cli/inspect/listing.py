@@ -32,7 +32,7 @@ _STATUSES = ("pending", "running", "suspended", "completed", "failed", "cancelle
 )
 @click.option("--workflow", metavar="NAME", help="Only executions of this workflow.")
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=50, show_default="50", metavar="N", help="How many at most."
+    "--limit", type=click.IntRange(min=1), default=50, show_default=True, metavar="N", help="How many at most."
 )
 @common()
 def list_executions(statuses: tuple[str, ...], workflow: str | None, limit: int) -> None:

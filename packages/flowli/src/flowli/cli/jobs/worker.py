@@ -20,7 +20,13 @@ __all__ = ["worker"]
 
 @click.command(cls=FlowliCommand)
 @click.option(
-    "--queue", "queues", multiple=True, default=("default",), show_default=True, metavar="QUEUE", help="Repeatable."
+    "--queue",
+    "queues",
+    multiple=True,
+    default=("default",),
+    show_default=True,
+    metavar="QUEUE",
+    help="Queue to serve; repeatable.",
 )
 @click.option(
     "--concurrency",

@@ -92,7 +92,7 @@ def start(
         )
         await _answer(session, started, wait)
 
-    run(body, needs_app="" if version else "start", create=True)
+    run(body, needs_app="" if version else "start", uses_app=True, create=True)
 
 
 async def _answer(session: Session, started: StartResult, wait: timedelta | None) -> None:

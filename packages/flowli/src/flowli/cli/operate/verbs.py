@@ -27,7 +27,7 @@ def _verb_options(function: F) -> F:
     return eid(reason(key(common()(function))))
 
 
-def _ask(eid: str, ask: Ask, done: str, verb: str) -> None:
+def _ask(eid: str, ask: Ask, done: str, verb: str, *, uses_app: bool = False) -> None:
     async def body(session: Session) -> None:
         found = await session.eid(eid)
         await ask(session, found)
@@ -36,7 +36,7 @@ def _ask(eid: str, ask: Ask, done: str, verb: str) -> None:
         else:
             session.screen.line(f"{found}  {done}")
 
-    run(body)
+    run(body, uses_app=uses_app)
 
 
 @click.command(cls=FlowliCommand)
@@ -108,4 +108,4 @@ def migrate(eid: str, version: str, reason: str, key: str | None) -> None:
     async def ask(session: Session, found: Eid) -> None:
         await session.engine.migrate(found, version, reason, key=key, actor=operator())
 
-    _ask(eid, ask, f"moved to version {version}", "migrate")
+    _ask(eid, ask, f"moved to version {version}", "migrate", uses_app=True)
