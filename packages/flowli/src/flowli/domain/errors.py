@@ -11,6 +11,7 @@
         │   ├── BadArguments           arguments that do not fit the workflow's signature
         │   ├── UnknownWorkflow        no such name or version in the registry
         │   ├── UnknownExecution       no such eid
+        │   ├── UnknownFrame           no such frame in an execution
         │   ├── DuplicateFrameError    one key used twice under one parent
         │   ├── DispatchConflict       a live key was started with something else
         │   ├── NotAllowed             the execution's state forbids the verb
@@ -20,6 +21,7 @@
         │   ├── ChildFailed            the child failed or was cancelled
         │   ├── ExecutionFailed        the awaited execution failed
         │   ├── ExecutionCancelled     the awaited execution was cancelled
+        │   ├── UpdateRejected         the workflow refused an update
         │   └── ResultTimeout          no end was reached within the time given
         ├── NondeterminismError        a replay met another program; parks the execution
         ├── LeaseLost                  this process owns the execution or task no longer
@@ -72,7 +74,9 @@ __all__ = [
     "StepFailed",
     "StepSignal",
     "UnknownExecution",
+    "UnknownFrame",
     "UnknownWorkflow",
+    "UpdateRejected",
     "UsageError",
 ]
 
@@ -142,6 +146,10 @@ class UnknownExecution(UsageError):
     def __init__(self, eid: UUID | str) -> None:
         super().__init__(f"no execution {eid} exists in this bucket; `flowli list` shows those that do")
         self.eid = str(eid)
+
+
+class UnknownFrame(UsageError):
+    """The execution has no frame of that id."""
 
 
 class DuplicateFrameError(UsageError):
@@ -217,6 +225,20 @@ class ExecutionCancelled(Outcome):
         super().__init__(f"execution {eid} was cancelled" + (f": {reason}" if reason else ""))
         self.eid = eid
         self.reason = reason
+
+
+class UpdateRejected(Outcome):
+    """The workflow refused an update, or failed to deal with it.
+
+    Attributes:
+        eid: the execution.
+        error: what its validator or its handler raised.
+    """
+
+    def __init__(self, eid: UUID, name: str, error: ErrorInfo) -> None:
+        super().__init__(f"execution {eid} refused the update '{name}': {error}")
+        self.eid = eid
+        self.error = error
 
 
 class ResultTimeout(Outcome):
