@@ -12,6 +12,7 @@ from uuid import UUID
 from flowli import codec
 from flowli.domain.data import Data
 from flowli.domain.entries import (
+    ExecutionFailed,
     ExecutionPatched,
     ExecutionResumed,
     ExecutionSuspended,
@@ -66,6 +67,7 @@ class Live:
     cancels: int = 0
     crashes: int = 0
     suspends: bool = True
+    defers: float = 0.1
 
     def __post_init__(self) -> None:
         self.execution = execution_of(self.fn, *self.args)
@@ -131,8 +133,8 @@ class Live:
         events: list[Callable[[], None]] = []
         timers = [(due, n, frame) for n, frame in enumerate(self.session.frames.values()) if (due := _due(frame))]
         if timers:
-            due, _, frame = min(timers)
-            events.append(lambda: self._fire(due, frame))
+            first, _, timer = min(timers)
+            events.append(lambda: self._fire(first, timer))
         channels = set()
         for frame in self.session.frames.values():
             match frame.action:
@@ -160,7 +162,7 @@ class Live:
 
     def _attempt(self, frame: LiveFrame, action: RunStep) -> None:
         self.ran[frame.fid] = self.ran.get(frame.fid, 0) + 1
-        if self.chance.random() < 0.1:
+        if self.chance.random() < self.defers:
             self.session.defer(frame, self.clock + timedelta(seconds=3))
             return
         try:
@@ -235,3 +237,22 @@ def _registry(fn: Callable[..., Any]) -> Any:
     from .programs import registry
 
     return registry
+
+
+def calm(fn: Callable[..., Any], *args: Any, seed: int = 0) -> Live:
+    """An execution that nobody disturbs; outcomes come in an order that ``seed`` decides."""
+    return Live(fn, args, random.Random(seed), suspends=False, defers=0.0)
+
+
+def ending_of(fn: Callable[..., Any], *args: Any) -> Any:
+    """How an execution ends that nobody disturbs."""
+    live = calm(fn, *args)
+    live.run()
+    return live.session.ending
+
+
+def error_of(fn: Callable[..., Any], *args: Any) -> ErrorInfo:
+    """The error in which it fails."""
+    ending = ending_of(fn, *args)
+    assert isinstance(ending, ExecutionFailed), ending
+    return ending.error

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import functools
 import sys
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar, TypeVarTuple
 
 from flowli.domain.errors import ExecutionClosed, NotDeterministic
 from flowli.runtime.guard import slices
+from flowli.runtime.replay.closing import close_coroutine, close_generator
 from flowli.runtime.replay.generators import Generators
 from flowli.runtime.replay.numbering import number_gathers
 from flowli.runtime.replay.refusals import RefusingLoop
@@ -31,9 +31,6 @@ __all__ = ["TimerHost", "WorkflowFuture", "WorkflowLoop", "WorkflowTask"]
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
-
-_CLOSING_TRIES = 100
-_held_for_ever: list[object] = []
 
 number_gathers()
 
@@ -189,25 +186,11 @@ class WorkflowLoop(RefusingLoop):
                 task._log_destroy_pending = False
                 coro = task.get_coro()
                 if coro is not None:
-                    self._close(coro, functools.partial(task.own_context.run, coro.close))
+                    task.own_context.run(close_coroutine, coro)
             for generator in self._generators.take_unfinished():
-                self._close(generator, functools.partial(contextvars.copy_context().run, _closing(generator)))
+                contextvars.copy_context().run(close_generator, generator)
             self._ready.clear()
             self.tasks.clear()
-
-    def _close(self, thing: object, close: Callable[[], object]) -> None:
-        """Code that awaits something while it is closed is closed again at that place."""
-        for _ in range(_CLOSING_TRIES):
-            try:
-                close()
-            except RuntimeError as error:
-                if "ignored GeneratorExit" not in str(error):
-                    return
-            except BaseException:
-                return
-            else:
-                return
-        _held_for_ever.append(thing)  # the garbage collector would let its code run on, at any place
 
     def call_soon(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
@@ -322,26 +305,6 @@ class WorkflowLoop(RefusingLoop):
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
         """Nothing to do."""
-
-
-def _closing(generator: AsyncGenerator[Any, Any]) -> Callable[[], None]:
-    """What closes ``generator`` as ``Coroutine.close`` closes a coroutine."""
-    closing: Any = generator.aclose()
-    begun = False
-
-    def close() -> None:
-        nonlocal begun
-        try:
-            if begun:
-                closing.throw(GeneratorExit)
-            else:
-                begun = True
-                closing.send(None)
-        except (StopIteration, StopAsyncIteration):
-            return
-        raise RuntimeError("async generator ignored GeneratorExit")
-
-    return close
 
 
 def _started_by_as_completed() -> bool:

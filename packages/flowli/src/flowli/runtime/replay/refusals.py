@@ -22,7 +22,7 @@ class RefusingLoop(asyncio.AbstractEventLoop):
 
     def run_in_executor(self, *args: Any, **kwargs: Any) -> NoReturn:  # type: ignore[override]
         """Refused."""
-        refuse("loop.run_in_executor")
+        refuse("loop.run_in_executor (asyncio.to_thread)")
 
     def run_forever(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refused."""

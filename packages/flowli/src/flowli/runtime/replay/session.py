@@ -54,6 +54,8 @@ from flowli.timestamp import Timestamp
 
 __all__ = ["Session"]
 
+_REFUSALS = 100
+
 
 class Session:
     """See the module's docstring.
@@ -110,6 +112,7 @@ class Session:
         self._buffer: list[JournalEntry] = []
         self._root: WorkflowTask[Any] | None = None
         self._draining = False
+        self._refused = 0
         self._left_behind: UsageError | None = None
 
     def load(self, entries: Iterable[JournalEntry]) -> None:
@@ -352,7 +355,10 @@ class Session:
 
     def _check_open(self, what: Callable[[], str]) -> None:
         if self.loop.is_closed():
-            raise ExecutionClosed("the coroutine is being dropped from memory; the execution goes on elsewhere")
+            self._refused += 1
+            if self._refused <= _REFUSALS:
+                raise ExecutionClosed("the coroutine is being dropped from memory; the execution goes on elsewhere")
+            return  # it is caught again and again: only waiting ends that
         if asyncio._get_running_loop() is not self.loop:
             raise UsageError(
                 f"{what()} was used outside its workflow; only workflow code can make frames: a step returns what "
