@@ -8,11 +8,12 @@ import pytest
 
 from flowli.world import SYSTEM
 
+from .emulators.azurite import azurite
 from .emulators.fake_gcs import fake_gcs
 from .emulators.moto_server import moto
 from .emulators.service import Service
 
-EMULATORS = {"s3": moto, "gs": fake_gcs}
+EMULATORS = {"s3": moto, "az": azurite, "gs": fake_gcs}
 STORES = ["memory", "file", *EMULATORS]
 
 

@@ -1,7 +1,5 @@
-import pytest
-
-from flowli.cairn.errors import StoreConfigError
 from flowli.plugins import discover, find_store
+from flowli.world import SYSTEM
 
 
 def test_the_scheme_is_registered_by_this_distribution():
@@ -10,8 +8,6 @@ def test_the_scheme_is_registered_by_this_distribution():
     assert plugin.problem is None
 
 
-def test_opening_a_bucket_says_plainly_that_this_version_cannot():
-    with pytest.raises(
-        StoreConfigError, match=r"flowli-cairn-azure 0\.2\.\d+ does not open az:// buckets yet.*file:PATH"
-    ):
-        find_store("az").load()
+def test_the_factory_opens_a_container_without_a_request():
+    store = find_store("az").load().from_config({"type": "az", "container": "flows", "account": "acme"}, world=SYSTEM)
+    assert store.url == "az://flows?account=acme"

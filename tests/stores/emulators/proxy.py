@@ -151,8 +151,6 @@ def _handler(owner: Proxy) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(answer.body)
             self.wfile.flush()
 
-        do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = do
-
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
@@ -166,4 +164,6 @@ def _handler(owner: Proxy) -> type[BaseHTTPRequestHandler]:
             self.rfile.readline()
             return body
 
+    for method in ("GET", "HEAD", "PUT", "POST", "DELETE"):
+        setattr(Handler, f"do_{method}", Handler.do)
     return Handler

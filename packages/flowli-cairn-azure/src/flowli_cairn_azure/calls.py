@@ -1,0 +1,129 @@
+"""Carries the blocking calls of the SDK into threads, as many as there are connections."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from flowli.cairn.errors import StoreError, StoreUnavailable
+from flowli.cairn.write import Gone, Lost, Unknown, Won
+from flowli.world import World
+from flowli_cairn_azure.client import AzureClient, make_client
+from flowli_cairn_azure.config import AzureConfig
+from flowli_cairn_azure.errors import Call, answered, expired, fate, refusal, unusable
+
+__all__ = ["Calls", "Contact"]
+
+T = TypeVar("T")
+
+_FIRST_S = 8.0
+
+
+@dataclass(slots=True)
+class Contact:
+    """Shared by a store and its forks.
+
+    Attributes:
+        reached: the service has answered at least once.
+    """
+
+    reached: bool = False
+
+
+class Calls:
+    """One client and its threads; both are made at the first call.
+
+    Args:
+        config: of the container.
+        world: makes the threads.
+        contact: of the store and its forks.
+    """
+
+    def __init__(self, config: AzureConfig, world: World, contact: Contact) -> None:
+        self.contact = contact
+        self._config = config
+        self._world = world
+        self._pool: Executor | None = None
+        self._client: AzureClient | None = None
+        self._making = threading.Lock()
+        self._running: set[Future[Any]] = set()
+        self._closed = False
+
+    async def read(self, verb: str, work: Callable[[AzureClient], T]) -> T:
+        """Do ``work``, which changes nothing or may be repeated.
+
+        Raises:
+            StoreError: it failed.
+        """
+        try:
+            # Looking for credentials, a host or a name may take long; who has just started should hear of it.
+            async with asyncio.timeout(None if self.contact.reached else _FIRST_S):
+                return await self._carry(verb, work)
+        except StoreError:
+            raise
+        except Exception as error:
+            raise refusal(error, self._call(verb)) from error
+
+    async def write(self, verb: str, work: Callable[[AzureClient], Won | Lost | Gone]) -> Won | Lost | Gone | Unknown:
+        """Do ``work``, one write, and tell what it came to.
+
+        Raises:
+            StoreError: it was refused, and nothing was written.
+        """
+        try:
+            return await self._carry(verb, work)
+        except StoreError:
+            raise
+        except Exception as error:
+            return fate(error, self._call(verb))
+
+    async def close(self) -> None:
+        """Let calls under way come to their end, then let go of threads and connections."""
+        self._closed = True
+        running = [asyncio.wrap_future(one) for one in tuple(self._running)]
+        await asyncio.gather(*running, return_exceptions=True)
+        pool, self._pool = self._pool, None
+        client, self._client = self._client, None
+        if pool is not None:
+            pool.shutdown(wait=False)
+        if client is not None:
+            client.close()
+
+    async def _carry(self, verb: str, work: Callable[[AzureClient], T]) -> T:
+        if self._closed:
+            raise StoreUnavailable(f"The store {self._config.url} is closed", "Open it again")
+        if self._pool is None:
+            self._pool = self._world.pool("flowli-azure", self._config.connections)
+        future = self._pool.submit(self._block, verb, work)
+        self._running.add(future)  # also while nobody waits any more: the SDK cannot be interrupted
+        future.add_done_callback(self._running.discard)
+        return await asyncio.wrap_future(future)
+
+    def _block(self, verb: str, work: Callable[[AzureClient], T]) -> T:
+        client = self._made(verb, None)
+        try:
+            done = work(client)
+        except Exception as error:
+            self.contact.reached |= answered(error)
+            if not expired(error):
+                raise
+            # Refused before anything was done. Whoever renews credentials on disk does not tell this process.
+            done = work(self._made(verb, client))
+        self.contact.reached = True
+        return done
+
+    def _made(self, verb: str, stale: AzureClient | None) -> AzureClient:
+        with self._making:
+            if self._client is None or self._client is stale:
+                try:
+                    self._client = make_client(self._config)
+                except Exception as error:
+                    raise unusable(error, self._call(verb)) from error
+            return self._client
+
+    def _call(self, verb: str) -> Call:
+        return Call(verb, self._config, self.contact.reached)
