@@ -46,22 +46,20 @@ async def demo(folder: Path, orders: int, invoices: int, patience: timedelta) ->
     story = Story(storage)
     deadline = time.monotonic() + LIMIT_S
 
-    order_eids = [
-        await engine.start(fulfil_order, order, COOLING_OFF, key=f"order:{order.id}")
-        for order in read_orders(HERE / "orders" / "orders.csv")[:orders]
-    ]
-    invoice_eids = {
-        invoice.number: await engine.start(approve_invoice, invoice, patience, key=f"invoice:{invoice.number}")
-        for invoice in read_invoices(HERE / "invoices" / "invoices.json")[:invoices]
-    }
-    eids = [*order_eids, *invoice_eids.values()]
-    story.started(len(order_eids), len(invoice_eids))
+    the_orders = read_orders(HERE / "orders" / "orders.csv")[:orders]
+    the_invoices = read_invoices(HERE / "invoices" / "invoices.json")[:invoices]
+    eids = await asyncio.gather(
+        *(engine.start(fulfil_order, one, COOLING_OFF, key=f"order:{one.id}") for one in the_orders),
+        *(engine.start(approve_invoice, one, patience, key=f"invoice:{one.number}") for one in the_invoices),
+    )
+    story.started(len(the_orders), len(the_invoices))
 
-    people = People(engine, ledger, invoice_eids)
+    numbers = [one.number for one in the_invoices]
+    people = People(engine, ledger, dict(zip(numbers, eids[len(the_orders) :], strict=True)))
     workers = [WorkerProcess(1, folder, storage)]
     try:
         story.worker(workers[0])
-        while sum(1 for _ in read_ledger(ledger)) < KILL_AFTER * len(order_eids):
+        while sum(1 for _ in read_ledger(ledger)) < KILL_AFTER * len(the_orders):
             workers[0].check(deadline)
             await asyncio.sleep(0.02)
         workers[0].kill()
