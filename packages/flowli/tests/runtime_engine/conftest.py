@@ -17,6 +17,7 @@ from flowli.domain.entries import (
     START,
     ControlBody,
     ExecutionCompleted,
+    ExecutionResumed,
     ExecutionStarted,
     ExecutionSuspended,
     JournalBody,
@@ -150,6 +151,7 @@ class Bench:
         self.world = ManualWorld(self.clock)
         self.ports = backend(self.clock)
         self.engine = self.new_engine()
+        self._workers = 0
 
     def new_engine(self, *, ports: Ports | None = None, config: EngineConfig | None = None, name: str = "op") -> Engine:
         world = ManualWorld(self.clock, name=name)
@@ -188,6 +190,24 @@ class Bench:
         got = await self.ports.ownership.acquire(eid, holder, ttl_s, free_epoch=fold.released_epoch)
         assert isinstance(got, Acquired)
         return Owner(self, got.lease, execution)
+
+    async def work(self, *, registry: Registry | None = None, queue: str = "default") -> None:
+        """Let a worker of another process do all that there is to do."""
+        self._workers += 1
+        engine = self.new_engine(name=f"worker-{self._workers}")
+        if registry is not None:
+            engine = Engine(self.ports, Site(f"w{self._workers}"), registry=registry, world=engine.world)
+        worker = engine.worker((queue,))
+        await self.clock.run(worker.run_until_idle())
+        await self.clock.run(worker.drain())
+
+    async def running(self, **options: Any) -> Owner:
+        """An execution that a worker runs, its START acked."""
+        eid = await self.engine.start("sign", "contract")
+        owner = await self.own(eid, **options)
+        await owner.append(ExecutionResumed(1))
+        await self.drain()
+        return owner
 
     async def tasks(self, queue: str = "default") -> list[Task]:
         return [view.task for view in await self.ports.queue.list(queue)]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flowli.adapters.memory import MemoryBackend
+from flowli.client import Client, connect
 from flowli.domain.errors import BackendRefused, InvalidName, ResultTimeout, UnknownExecution, UsageError
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ports import Ports
-from flowli.client import Client, connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,26 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from flowli.domain.channels import Message, WaitMarker
 from flowli.domain.entries import (
-    ExecutionCompleted,
     ExecutionResumed,
     ExecutionSuspended,
-    FrameFulfilled,
-    FrameStarted,
 )
 from flowli.domain.errors import BackendUnavailable
-from flowli.domain.execution import Execution, ExecutionStatus
-from flowli.domain.frames import FrameKind
-from flowli.domain.ids import child_eid
-from flowli.domain.ports import LeaseRequest
+from flowli.domain.execution import ExecutionStatus
 from flowli.domain.tasks import TaskKind
 from flowli.domain.timers import Timer
-from flowli.domain.waits import OnChannel, OnChild, OnOperator, OnTimer
+from flowli.domain.waits import OnChannel, OnOperator
 from flowli.runtime.config import EngineConfig
-from flowli.runtime.protocols.start import put_start
 from flowli.runtime.protocols.twins import twins
-from flowli.runtime.sweeper import Sweeper
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -34,15 +25,6 @@ if TYPE_CHECKING:
     from .conftest import Bench
 
 HOUR = 3600.0
-
-
-async def running(bench: Bench, **options: Any) -> Any:
-    """An execution that a worker runs, its START acked."""
-    eid = await bench.engine.start("sign", "contract")
-    owner = await bench.own(eid, **options)
-    await owner.append(ExecutionResumed(1))
-    await bench.drain()
-    return owner
 
 
 async def test_a_due_timer_becomes_a_resume_at_its_due_time(bench: Bench) -> None:
@@ -137,7 +119,7 @@ async def test_delayed_tasks_are_made_ready_when_due(bench: Bench) -> None:
 
 
 async def test_an_execution_whose_owner_vanished_is_resumed_once(bench: Bench) -> None:
-    owner = await running(bench)
+    owner = await bench.running()
     sweeper = bench.engine.sweeper()
     assert (await sweeper.sweep_once()).resumed == 0
     await bench.clock.advance(29)
@@ -154,7 +136,7 @@ async def test_an_execution_whose_owner_vanished_is_resumed_once(bench: Bench) -
 
 
 async def test_an_owner_that_renews_is_left_alone_and_seldom_looked_at(bench: Bench) -> None:
-    owner = await running(bench)
+    owner = await bench.running()
     sweeper, reads = bench.engine.sweeper(), 0
     real = bench.ports.ownership.read
 
@@ -172,7 +154,7 @@ async def test_an_owner_that_renews_is_left_alone_and_seldom_looked_at(bench: Be
 
 
 async def test_an_execution_that_waits_for_a_worker_is_looked_at_less_and_less(bench: Bench) -> None:
-    await running(bench)
+    await bench.running()
     sweeper, looks = bench.engine.sweeper(), 0
     real = bench.ports.executions.get
 
@@ -213,7 +195,7 @@ async def test_a_start_that_somebody_is_running_is_not_put_again(bench: Bench) -
 
 @pytest.mark.parametrize("ended", [True, False])
 async def test_a_twin_that_a_crash_left_out_is_posted(bench: Bench, ended: bool) -> None:
-    owner = await running(bench)
+    owner = await bench.running()
     eid = owner.execution.eid
     if ended:
         await owner.complete(True, twin=False)
@@ -231,7 +213,7 @@ async def test_a_twin_that_a_crash_left_out_is_posted(bench: Bench, ended: bool)
 
 
 async def test_the_markers_of_an_execution_that_ended_are_removed(bench: Bench) -> None:
-    owner = await running(bench)
+    owner = await bench.running()
     eid = owner.execution.eid
     await owner.suspend(OnChannel("closing"))
     sweeper = bench.engine.sweeper()
@@ -241,106 +223,8 @@ async def test_the_markers_of_an_execution_that_ended_are_removed(bench: Bench) 
     assert await bench.ports.channel.markers("closing") == []
 
 
-async def audited(bench: Bench, sweeper: Sweeper) -> Any:
-    """What the audits of one period did, in all."""
-    total = await sweeper.sweep_once()
-    for _ in range(61):
-        await bench.clock.advance(60)
-        report = await sweeper.sweep_once()
-        total.audited += report.audited
-        total.woken += report.woken
-        total.markers += report.markers
-    return total
-
-
-async def test_a_message_whose_sender_crashed_before_it_woke_anyone_is_found(bench: Bench) -> None:
-    owner = await running(bench)
-    eid, channel = owner.execution.eid, f"{owner.execution.eid}.signature"
-    await owner.suspend(OnChannel(channel))
-    await bench.ports.channel.send(Message("m", channel, None, bench.by))
-    assert (await audited(bench, bench.engine.sweeper())).woken == 1
-    last = (await bench.engine.journal(eid))[-1]
-    (task,) = await bench.tasks()
-    assert (task.key, task.cause_at) == (f"audit:{last.seq}", last.at)
-
-
-async def test_a_message_that_was_consumed_wakes_nobody(bench: Bench) -> None:
-    owner = await running(bench)
-    channel = f"{owner.execution.eid}.signature"
-    await bench.ports.channel.send(Message("m", channel, None, bench.by))
-    on = OnChannel(channel)
-    await owner.append(FrameStarted("root/r#1", FrameKind.RECEIVE, "r", ""), FrameFulfilled("root/r#1", 1, on, 1, 1))
-    await owner.suspend(on)
-    total = await audited(bench, bench.engine.sweeper())
-    assert (total.audited >= 1, total.woken) == (True, 0)
-
-
-async def test_a_request_whose_sender_crashed_before_its_resume_is_found(bench: Bench) -> None:
-    owner = await running(bench)
-    await owner.suspend(OnOperator("paused", "audit"))
-    await bench.ports.ownership.request(owner.execution.eid, LeaseRequest("c", "cancel", bench.by))
-    assert (await audited(bench, bench.engine.sweeper())).woken == 1
-    assert [task.key for task in await bench.tasks()] == ["request:c"]
-
-
-async def test_the_end_of_a_child_that_nobody_was_told_of_is_found(bench: Bench) -> None:
-    owner = await running(bench)
-    child = child_eid(owner.execution.eid, "root/sign#1")
-    await put_start(bench.ports, Execution(child, "sign", "1", {}, bench.by), bench.by)
-    await bench.drain()
-    await owner.suspend(OnChild(child))
-    sweeper = bench.engine.sweeper()
-    assert (await audited(bench, sweeper)).woken == 0
-    await (await bench.own(child)).append(ExecutionCompleted(True))
-    assert (await audited(bench, sweeper)).woken == 1
-
-
-async def test_a_timer_that_was_lost_is_found(bench: Bench) -> None:
-    owner = await running(bench)
-    await owner.suspend(OnTimer(bench.world.now() + timedelta(seconds=100)))
-    assert (await audited(bench, bench.engine.sweeper())).woken == 1
-
-
-async def test_parked_executions_are_left_to_the_operator(bench: Bench) -> None:
-    owner = await running(bench)
-    await bench.engine.signal(owner.execution.eid, "signature")
-    await owner.suspend(OnOperator("nondeterminism", "a became b"), OnChannel(f"{owner.execution.eid}.signature"))
-    total = await audited(bench, bench.engine.sweeper())
-    assert (total.audited >= 1, total.woken) == (True, 0)
-    assert await bench.tasks() == []
-
-
-async def test_a_marker_that_no_frame_waits_for_is_cleared_and_others_are_kept(bench: Bench) -> None:
-    owner = await running(bench)
-    eid, channel = owner.execution.eid, bench.ports.channel
-    await owner.append(
-        FrameStarted("root/r#1", FrameKind.RECEIVE, "r", ""),
-        FrameFulfilled("root/r#1", 1, OnChannel("old"), 1),
-        FrameFulfilled("root/r#1", 1, OnChannel("new"), 1),
-    )
-    await channel.mark(WaitMarker("old", eid, 1, ("root/r#1",)))
-    await channel.mark(WaitMarker("new", eid, 2, ("root/r#1",)))
-    await owner.suspend(OnChannel("closing"))
-    assert (await audited(bench, bench.engine.sweeper())).markers == 1
-    assert await channel.marker("old", eid) is None
-    assert await channel.marker("new", eid) is not None
-    assert await channel.marker("closing", eid) is not None
-
-
-async def test_audits_are_spread_over_the_period(bench: Bench) -> None:
-    for _ in range(60):
-        owner = await running(bench)
-        await owner.suspend(OnOperator("paused", "audit"))
-    sweeper, counts = bench.engine.sweeper(), []
-    for _ in range(60):
-        counts.append((await sweeper.sweep_once()).audited)
-        await bench.clock.advance(60)
-    assert 50 <= sum(counts) <= 60
-    assert max(counts) < 10
-
-
 async def test_two_sweepers_at_once_do_what_one_does(bench: Bench) -> None:
-    owner = await running(bench)
+    owner = await bench.running()
     lost = await bench.engine.start("greet", "Ada")
     await bench.drain()
     await bench.ports.timers.set(Timer(bench.world.now(), owner.execution.eid, "root/sleep#1"))
@@ -357,7 +241,7 @@ async def test_two_sweepers_at_once_do_what_one_does(bench: Bench) -> None:
 
 async def test_a_pass_over_what_is_idle_reads_no_journal(bench: Bench) -> None:
     for _ in range(20):
-        owner = await running(bench)
+        owner = await bench.running()
         await owner.suspend(OnChannel(f"{owner.execution.eid}.signature"))
     sweeper = bench.new_engine(config=EngineConfig(audit_period_s=1e9)).sweeper()
     await sweeper.sweep_once()
@@ -373,7 +257,7 @@ async def test_a_pass_over_what_is_idle_reads_no_journal(bench: Bench) -> None:
 
 
 async def test_a_look_that_fails_is_taken_again(bench: Bench) -> None:
-    await running(bench)
+    await bench.running()
     sweeper = bench.engine.sweeper()
     await sweeper.sweep_once()
     await bench.clock.advance(31)
@@ -429,7 +313,7 @@ async def test_a_running_sweeper_survives_an_unavailable_backend_and_stops_when_
 
 
 async def test_the_suspension_named_by_a_late_twin_does_not_hide_a_newer_one(bench: Bench) -> None:
-    owner = await running(bench)
+    owner = await bench.running()
     old = await owner.append(ExecutionSuspended((), 1), twin=False)
     await (await bench.own(owner.execution.eid)).complete(True)
     await bench.ports.control.append(twins(old, owner.execution.eid))

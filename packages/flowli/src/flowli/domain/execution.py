@@ -59,12 +59,15 @@ class Origin:
     Attributes:
         verb: ``fork``, ``retry`` or ``replay``.
         eid: the source.
-        fid: the first frame that is not copied; None for replay.
+        fid: the first frame that is not copied; None for replay, and for a retry that copies all of them.
+        lineage: of a fork or retry: the executions whose frames it holds, the oldest first. The code draws the random
+            numbers of the first of them, so that the copied frames replay.
     """
 
     verb: str
     eid: Eid
     fid: Fid | None = None
+    lineage: tuple[Eid, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,8 @@ class Execution:
 
     Attributes:
         args: ``{"args": [...], "kwargs": {...}}``, JSON-compatible.
-        created_by: who asked, where; its ``at`` is the instant of creation.
+        created_by: who asked, where; its ``at`` is the instant of creation (of a fork: that of its source, since the
+            copied frames are as old as that).
         queue: where its tasks go.
         priority: 0 first, 99 last.
         parent: the frame that started it as a child.

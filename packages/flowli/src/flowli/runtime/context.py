@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import contextvars
 import functools
+import hashlib
 import random
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime, timedelta
@@ -50,7 +51,11 @@ class Context:
     def __init__(self, session: Session, effects: Effects) -> None:
         self._session = session
         self._effects = effects
-        self._random = random.Random(session.execution.eid.int)
+        origin = session.execution.origin
+        lineage = (*(origin.lineage if origin is not None else ()), session.execution.eid)
+        self._seed = lineage[0]
+        self._own_ids = tuple(str(eid).encode() for eid in lineage)
+        self._random = random.Random(self._seed.int)
         self._uuids = 0
 
     @property
@@ -71,7 +76,7 @@ class Context:
     def uuid(self) -> UUID:
         """A new id, the same on every replay; drawing random numbers does not shift it."""
         self._uuids += 1
-        return uuid5(self.eid, f"uuid/{self._uuids}")
+        return uuid5(self._seed, f"uuid/{self._uuids}")
 
     @property
     def log(self) -> structlog.typing.BindableLogger:
@@ -181,7 +186,7 @@ class Context:
             _scope.get(),
             FrameKind.CHILD,
             found.name,
-            codec.digest(data),
+            self._digest(data),
             None,
             functools.partial(_decode, hint),
             key=_key(key),
@@ -320,9 +325,18 @@ class Context:
         metadata: dict[str, Data],
     ) -> FrameCall[Any]:
         frame = self._session.make(
-            _scope.get(), kind, name, codec.digest(about), action, decode, key=_key(key), metadata=metadata
+            _scope.get(), kind, name, self._digest(about), action, decode, key=_key(key), metadata=metadata
         )
         return FrameCall(self._session, frame)
+
+    def _digest(self, about: Data) -> str:
+        """The digest of a frame's arguments. This execution's own id in them counts as one and the same for all, so
+        that the frames of a fork, which has another id than its source, are the same frames.
+        """
+        text = codec.canonical(about)
+        for own in self._own_ids:
+            text = text.replace(own, b"{eid}")
+        return hashlib.sha256(text).hexdigest()
 
     def _effect(self, name: str, about: Data, action: Any, decode: Callable[[Data], Any]) -> FrameCall[Any]:
         return self._call(FrameKind.EFFECT, name, about, action, decode, None, {})

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flowli.domain.entries import START, ControlEntry, ExecutionArchived, ExecutionCreated, StatusChanged
+from flowli.domain.entries import (
+    START,
+    Announced,
+    ControlEntry,
+    ExecutionArchived,
+    ExecutionCreated,
+    ExecutionErased,
+    ExecutionMigrated,
+    Position,
+    StatusChanged,
+)
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ids import Eid
 from flowli.domain.ports import ControlLog
-from flowli.domain.waits import On
+from flowli.domain.waits import On, OnOperator
+from flowli.runtime.signs import Codes, codes_of
 from flowli.timestamp import Timestamp
 
 __all__ = ["ArchivedAt", "ControlFold", "Known"]
@@ -21,7 +32,10 @@ class Known:
     Attributes:
         at: the instant of the entry that counts.
         journal_seq: of the twin that counts; 0 before the first.
+        workflow: "" as long as ``execution.created`` was not seen.
         waited_on: all that its suspensions named, until it is forgotten.
+        parked: why it waits on the operator, while it does.
+        parked_by: the codes that could not go on with it, since it last went on by itself.
     """
 
     eid: Eid
@@ -30,9 +44,26 @@ class Known:
     epoch: int = 0
     journal_seq: int = 0
     workflow: str = ""
+    version: str = ""
     dispatch_key: str | None = None
     waited_on: set[On] = field(default_factory=set)
+    parked: OnOperator | None = None
+    parked_by: set[str] = field(default_factory=set)
     archived: bool = False
+
+    def changed(self, body: StatusChanged, at: Timestamp) -> None:
+        """A twin of a later entry of its journal."""
+        self.journal_seq = body.journal_seq
+        self.version = body.version or self.version
+        if body.entry == ExecutionErased.tag and self.status.terminal:  # its end stays what it was
+            return
+        self.status, self.epoch, self.at = body.status, body.epoch, at
+        self.waited_on.update(body.on)
+        self.parked = next((on for on in body.on if isinstance(on, OnOperator)), None)
+        if self.parked is not None and self.parked.cause == "nondeterminism":
+            self.parked_by.add(self.parked.code_ref)
+        elif body.on or body.entry == ExecutionMigrated.tag:
+            self.parked_by.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,46 +81,51 @@ class ControlFold:
     Attributes:
         executions: all that were not forgotten.
         archived: the archived ones, in order.
+        codes: the code that workers have come with, by workflow and version; the latest ones last.
+        position: up to where it has read.
     """
 
     def __init__(self) -> None:
         self.executions: dict[Eid, Known] = {}
         self.archived: list[ArchivedAt] = []
-        self._position = START
+        self.codes = Codes()
+        self.position: Position = START
 
     async def catch_up(self, control: ControlLog) -> dict[Eid, Known]:
         """Read what is new; returns the executions it is about."""
         changed: dict[Eid, Known] = {}
         while True:
-            found = await control.read(after=self._position)
+            found = await control.read(after=self.position)
             for entry in found.entries:
                 known = self.add(entry)
                 if known is not None:
                     changed[known.eid] = known
-            self._position = found.position
+            self.position = found.position
             if found.caught_up:
                 return changed
 
     def add(self, entry: ControlEntry) -> Known | None:
-        """Take one entry into account; None if it changes nothing."""
+        """Take one entry into account; None if it changes nothing of an execution."""
         match entry.body:
             case ExecutionCreated() as created:
                 known = self._known(created.eid, entry)
                 known.workflow, known.dispatch_key = created.workflow, created.dispatch_key
+                known.version = known.version or created.version
                 return known
-            case StatusChanged() as changed:
-                known = self._known(changed.eid, entry)
-                if changed.journal_seq <= known.journal_seq:
+            case StatusChanged() as body:
+                known = self._known(body.eid, entry)
+                if body.journal_seq <= known.journal_seq:
                     return None
-                known.status, known.epoch, known.at = changed.status, changed.epoch, entry.at
-                known.journal_seq = changed.journal_seq
-                known.waited_on.update(changed.on)
+                known.changed(body, entry.at)
                 return known
             case ExecutionArchived(eid):
                 self.archived.append(ArchivedAt(entry.seq, eid, entry.at))
                 known = self._known(eid, entry)
                 known.archived = True
                 return known
+            case Announced() as announced:
+                self.codes.add(codes_of(announced))
+                return None
             case _:
                 return None
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
+from flowli.domain.entries import ControlEntry
 from flowli.domain.errors import BackendUnavailable, OutcomeUnknown
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ids import Eid
@@ -23,8 +24,11 @@ from flowli.runtime.control_fold import ControlFold, Known
 from flowli.runtime.protocols.audit import audit
 from flowli.runtime.protocols.fire import fire
 from flowli.runtime.protocols.recover import Recovery, recover_pending, recover_running, vacant
+from flowli.runtime.protocols.start import created
+from flowli.runtime.protocols.try_code import try_code, untried
 from flowli.runtime.schedule import Schedule
-from flowli.runtime.services import Services
+from flowli.runtime.signs import SWEEPER, Sign
+from flowli.runtime.sweep_jobs import SweepJob, plugin_jobs
 
 if TYPE_CHECKING:
     from flowli.runtime.engine.engine import Engine
@@ -36,13 +40,6 @@ T = TypeVar("T")
 _log = structlog.get_logger("flowli.sweeper")
 _AT_ONCE = 32
 _TIMERS_A_PAGE = 1000
-
-
-class SweepJob(Protocol):
-    """Further work of every pass. It may be done twice, also at the same time."""
-
-    async def __call__(self, services: Services) -> object:
-        """Do what is due."""
 
 
 @dataclass(slots=True)
@@ -57,6 +54,7 @@ class SweepReport:
         twins: executions whose missing control entries were posted.
         audited: waiting executions looked at.
         woken: RESUME tasks put by the audit.
+        tried: RESUME tasks put for workers whose code has not tried a parked execution yet.
         markers: wait markers cleared.
         jobs: further jobs done.
     """
@@ -68,12 +66,13 @@ class SweepReport:
     twins: int = 0
     audited: int = 0
     woken: int = 0
+    tried: int = 0
     markers: int = 0
     jobs: int = 0
 
     @property
     def idle(self) -> bool:
-        """Whether there was nothing to do."""
+        """Whether there was nothing to do but further jobs."""
         return not any(getattr(self, field.name) for field in fields(self) if field.name != "jobs")
 
 
@@ -81,12 +80,14 @@ class Sweeper:
     """Fires timers, promotes delayed tasks, recovers executions, repairs the control log, audits what waits.
 
     Args:
-        jobs: further work of each pass.
+        jobs: further work of each pass, beside that of the installed plugins.
     """
 
     def __init__(self, engine: Engine, *, jobs: Sequence[SweepJob] = ()) -> None:
         self._services = engine.services
-        self._jobs = tuple(jobs)
+        self._given = tuple(jobs)
+        self._jobs: tuple[SweepJob, ...] | None = None
+        self._sign = Sign(engine.services, [SWEEPER])
         self._fold = ControlFold()
         self._checks = Schedule()
         self._delays: dict[Eid, float] = {}
@@ -114,11 +115,14 @@ class Sweeper:
     async def sweep_once(self) -> SweepReport:
         """Do one pass."""
         report = SweepReport()
+        if self._jobs is None:
+            self._jobs = (*self._given, *plugin_jobs())
         await self._fire_timers(report)
         await self._promote(report)
         await self._follow(report)
         await self._check(report)
         await self._run_jobs(report)
+        await self._sign.beat()
         return report
 
     async def _pause(self, seconds: float) -> None:
@@ -151,8 +155,11 @@ class Sweeper:
 
     async def _follow(self, report: SweepReport) -> None:
         changed = await self._fold.catch_up(self._services.ports.control)
+        await self._try_codes(changed, report)
         for known in changed.values():
             self._delays.pop(known.eid, None)
+            if not known.workflow:
+                report.twins += await self._announce(known)
             if known.archived or known.status.terminal:
                 self._fold.forget(known.eid)
                 self._checks.drop(known.eid)
@@ -162,6 +169,25 @@ class Sweeper:
         while self._ended:
             report.markers += await self._clear_markers(self._ended[-1])
             self._ended.pop()
+
+    async def _try_codes(self, changed: dict[Eid, Known], report: SweepReport) -> None:
+        """What was parked just now, or what workers with new code may go on with."""
+        fold, parked = self._fold, list(changed.values())
+        if fold.codes.fresh:
+            fresh, fold.codes.fresh = fold.codes.fresh, set()
+            parked = [known for known in fold.executions.values() if (known.workflow, known.version) in fresh]
+        for known in parked:
+            refs = untried(fold, known)
+            if refs:
+                report.tried += await try_code(self._services, known, refs, self._by())
+
+    async def _announce(self, known: Known) -> bool:
+        """Who asked for this execution died before its ``execution.created`` was durable."""
+        record = await self._services.ports.executions.get(known.eid)
+        if record is None:
+            return False
+        await self._services.announcer.post([ControlEntry(created(record), record.created_by)])
+        return True
 
     def _first_delay(self, known: Known) -> float:
         config = self._services.config
@@ -224,7 +250,7 @@ class Sweeper:
         return delay_s
 
     async def _run_jobs(self, report: SweepReport) -> None:
-        for job in self._jobs:
+        for job in self._jobs or ():
             try:
                 await job(self._services)
                 report.jobs += 1

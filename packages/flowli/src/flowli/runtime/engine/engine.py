@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from flowli.domain.execution import ExecutionStatus
+from flowli.runtime.engine.forking import ForkVerbs
 from flowli.runtime.engine.reading import ReadVerbs
 from flowli.runtime.engine.signals import SignalVerbs
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 
-class Engine(ReadVerbs, SignalVerbs):
+class Engine(ReadVerbs, SignalVerbs, ForkVerbs):
     """Starts executions, sends them messages, waits for them, looks at them and moves them.
 
     It holds no state of an execution: any number of engines can work on one bucket, in any number of processes. Its

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from flowli import codec
+from flowli.domain.data import Data
 from flowli.domain.entries import ControlEntry, OperatorActed
 from flowli.domain.ids import Eid, check_key
 from flowli.domain.ports import Holder
@@ -108,10 +109,8 @@ class OperatorVerbs(EngineBase):
         request = self.world.token() if key is None else check_key("key", key)
         return as_eid(eid), request, self._by(actor)
 
-    async def _acted(
-        self, verb: str, eid: Eid, reason: str, key: str | None, by: Provenance, *, version: str | None = None
-    ) -> None:
+    async def _acted(self, verb: str, eid: Eid, reason: str, key: str | None, by: Provenance, **content: Data) -> None:
         """Leave the receipt, and wait until it is durable."""
-        digest = codec.digest({"verb": verb, "reason": reason, "version": version})
+        digest = codec.digest({"verb": verb, "reason": reason, **content})
         acted = OperatorActed(verb, eid, reason, key, digest)
         await asyncio.shield(self.announcer.post([ControlEntry(acted, by)]))

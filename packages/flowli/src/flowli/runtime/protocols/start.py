@@ -94,14 +94,19 @@ async def take_start(
         return await _unless_archived(ports, found) if journal_empty else found
     if await ports.archive.get(task.target) is not None:
         return None
-    if oldest is not None and task.cause_at < oldest:
+    execution = codec.load(Execution, task.payload)
+    if oldest is not None and task.cause_at < oldest and not await _is_copy(ports, execution):
         raise NotAllowed(
             f"execution {task.target} was asked for at {task.cause_at} and has neither record nor archive: it may have "
             "finished so long ago that its archive expired; start it anew if it never ran"
         )
-    execution = codec.load(Execution, task.payload)
     await ports.executions.put(execution)
     return await _unless_archived(ports, execution)
+
+
+async def _is_copy(ports: Ports, execution: Execution) -> bool:
+    """Whether it was forked: then it is as old as its source, and its journal stands before its START."""
+    return execution.origin is not None and bool((await ports.journal.read(execution.eid)).entries)
 
 
 async def _unless_archived(ports: Ports, execution: Execution) -> Execution | None:

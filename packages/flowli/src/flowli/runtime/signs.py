@@ -1,0 +1,139 @@
+"""Signs of life: what sweepers and workers show of themselves, so that operators see what is missing.
+
+``Sign`` keeps the state of a named lease fresh, one write a period at most, however many processes show the same
+thing: as long as one of them lives, the others only look. ``sweeper`` is shown by sweepers, ``queue:{queue}`` by the
+workers that take from a queue. What a worker's code is, it announces once in the control log when it starts (topic
+``worker``, of no execution), where sweepers find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import cast
+
+import structlog
+
+from flowli.domain.data import Data
+from flowli.domain.entries import Announced
+from flowli.domain.errors import BackendError, LeaseLost
+from flowli.domain.ids import Eid, role_eid
+from flowli.domain.ports import Acquired, Holder, Lease, Ports
+from flowli.runtime.registry import Registry
+from flowli.runtime.services import Services
+from flowli.timestamp import Timestamp
+
+__all__ = ["SWEEPER", "Codes", "Sign", "codes_of", "last_seen", "queue_sign", "worker_announcement"]
+
+SWEEPER = "sweeper"
+"""The sign that sweepers show."""
+
+_PERIOD_S = 60.0
+_TOPIC = "worker"
+_REMEMBERED = 4
+
+_log = structlog.get_logger("flowli.signs")
+
+
+def queue_sign(queue: str) -> str:
+    """The sign that the workers of a queue show."""
+    return f"queue:{queue}"
+
+
+class Sign:
+    """The signs of one process. ``beat`` costs nothing while none is due.
+
+    Args:
+        names: what it shows; each is written once in ``60 s * len(names)`` at most.
+    """
+
+    def __init__(self, services: Services, names: Iterable[str]) -> None:
+        self._services = services
+        self._names = tuple(names)
+        self._period_s = _PERIOD_S * len(self._names)
+        self._holder = Holder(f"{services.site.worker_id}/{services.world.token()[:8]}", services.site)
+        self._held: dict[str, Lease] = {}
+        self._due_s = services.world.monotonic_s()
+
+    @property
+    def period_s(self) -> float:
+        """How often ``beat`` has something to do."""
+        return self._period_s
+
+    async def beat(self) -> None:
+        """Show what is due. A sign that cannot be written is no reason to stop."""
+        now_s = self._services.world.monotonic_s()
+        if now_s < self._due_s:
+            return
+        self._due_s = now_s + self._period_s
+        for name in self._names:
+            try:
+                await self._show(name)
+            except (BackendError, LeaseLost) as error:
+                self._held.pop(name, None)
+                _log.warning("a sign of life could not be written", sign=name, error=str(error))
+
+    async def _show(self, name: str) -> None:
+        ports, eid = self._services.ports, _eid(name)
+        state: Data = {"at": str(self._services.world.now()), "worker": self._services.site.worker_id}
+        held = self._held.pop(name, None)
+        if held is not None:
+            self._held[name] = await ports.ownership.renew(held, state=state)
+            return
+        seen = await ports.ownership.read(eid)
+        if seen is not None and seen.holder is not None and seen.idle_s < seen.ttl_s:
+            return  # another one shows it
+        got = await ports.ownership.acquire(eid, self._holder, 1.5 * self._period_s, seen=seen, state=state)
+        if isinstance(got, Acquired):
+            self._held[name] = got.lease
+
+
+async def last_seen(ports: Ports, name: str) -> Timestamp | None:
+    """When a sign was last shown, by the clock of who showed it; None if it never was."""
+    lease = await ports.ownership.read(_eid(name))
+    state = lease.state if lease is not None else None
+    at = state.get("at") if isinstance(state, dict) else None
+    return Timestamp.parse(at) if isinstance(at, str) else None
+
+
+class Codes:
+    """The code that workers have come with: for each workflow and version the latest few."""
+
+    def __init__(self) -> None:
+        self._refs: dict[tuple[str, str], list[str]] = {}
+        self.fresh: set[tuple[str, str]] = set()
+
+    def add(self, codes: Mapping[tuple[str, str], str]) -> None:
+        """A worker has come; ``fresh`` names the workflows and versions for which its code is a new one."""
+        for what, ref in codes.items():
+            refs = self._refs.setdefault(what, [])
+            if ref in refs:
+                refs.remove(ref)
+            else:
+                self.fresh.add(what)
+            refs.append(ref)
+            del refs[:-_REMEMBERED]
+
+    def of(self, workflow: str, version: str) -> Iterator[str]:
+        """The codes for a workflow and version, the latest first."""
+        return reversed(self._refs.get((workflow, version), []))
+
+
+def worker_announcement(registry: Registry, queues: Iterable[str], worker_id: str) -> Announced:
+    """What a worker says of itself when it starts."""
+    codes: dict[str, Data] = {}
+    for workflow in registry:
+        cast("dict[str, Data]", codes.setdefault(workflow.name, {}))[workflow.version] = workflow.code_ref
+    return Announced(_TOPIC, {"worker": worker_id, "queues": list(queues), "codes": codes})
+
+
+def codes_of(announced: Announced) -> dict[tuple[str, str], str]:
+    """The code that a worker announced, by workflow and version; empty if this is another announcement."""
+    data = announced.data
+    if announced.topic != _TOPIC or announced.eid is not None or not isinstance(data, dict):
+        return {}
+    codes = cast("dict[str, dict[str, str]]", data.get("codes", {}))
+    return {(name, version): ref for name, versions in codes.items() for version, ref in versions.items()}
+
+
+def _eid(name: str) -> Eid:
+    return role_eid(f"flowli:sign:{name}")
