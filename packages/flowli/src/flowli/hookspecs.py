@@ -268,9 +268,11 @@ def flowli_sweep_jobs() -> list[SweepJobType]:
     """Work that every sweeper does in each pass.
 
     When: ``load`` runs when a sweeper starts.
-    Result: ``SweepJobType`` descriptors; ``load`` returns the job. Two sweepers may run it at once: it is idempotent.
+    Result: ``SweepJobType`` descriptors; ``load`` returns the job, an async function that is given the ``Services`` of
+            the sweeper. Two sweepers may run it at once: it is idempotent. One that fails is logged and does not keep
+            the others from theirs.
     Implemented by: a distribution with deadlines or schedules of its own.
-    Since: 0.2.0. Read by: nothing in this version yet.
+    Since: 0.2.0. Read by: ``flowli.runtime.sweep_jobs``.
 
     Example::
 
