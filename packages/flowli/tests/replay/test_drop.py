@@ -83,7 +83,7 @@ def test_every_task_is_closed_in_the_order_of_its_creation_and_starts_no_other()
             finally:
                 said.append(f"task {n}")
                 try:
-                    asyncio.ensure_future(one(9))
+                    asyncio.ensure_future(one(9)).set_name("other")
                 except ExecutionClosed:
                     said.append("no task")
 

@@ -13,5 +13,15 @@ from typing import Any
 __all__ = ["watch"]
 
 
-def watch(code: Callable[..., Any] | None) -> None:
-    """Watch the calls of a workflow function and of what it calls in its own project."""
+def watch(code: Callable[..., Any] | None = None) -> None:
+    """Put the guard up for this process, if it is not up yet, and watch a workflow function.
+
+    Args:
+        code: the function; without it only what can be replaced is guarded.
+    """
+    from flowli.runtime.guard import audit, calls, wrappers
+
+    wrappers.install()
+    audit.install()
+    if code is not None:
+        calls.watch(code)

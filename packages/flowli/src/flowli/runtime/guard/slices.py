@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from threading import get_ident
 
-__all__ = ["Slice", "begin", "end", "here", "under_way"]
+__all__ = ["Slice", "begin", "by_thread", "end", "here"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Slice:
     """One uninterrupted stretch of workflow code.
 
@@ -18,34 +16,33 @@ class Slice:
         around: the slice in which it was begun, if any.
     """
 
-    name: str
-    thread: int
-    around: Slice | None
+    __slots__ = ("around", "name", "thread")
+
+    def __init__(self, name: str, thread: int, around: Slice | None) -> None:
+        self.name = name
+        self.thread = thread
+        self.around = around
 
 
-_by_thread: dict[int, Slice] = {}
+by_thread: dict[int, Slice] = {}
+"""The slices of all threads; empty, so that asking costs next to nothing, whenever no workflow code runs."""
 
 
 def begin(name: str) -> Slice:
     """A slice begins in this thread."""
     thread = get_ident()
-    begun = _by_thread[thread] = Slice(name, thread, _by_thread.get(thread))
+    begun = by_thread[thread] = Slice(name, thread, by_thread.get(thread))
     return begun
 
 
 def end(slice_: Slice) -> None:
     """The slice is over."""
     if slice_.around is None:
-        _by_thread.pop(slice_.thread, None)
+        by_thread.pop(slice_.thread, None)
     else:
-        _by_thread[slice_.thread] = slice_.around
+        by_thread[slice_.thread] = slice_.around
 
 
-def here() -> Slice | None:
-    """The slice that this thread runs, if it runs one."""
-    return _by_thread.get(get_ident())
-
-
-def under_way() -> list[Slice]:
-    """The slices of all threads."""
-    return list(_by_thread.values())
+def here() -> bool:
+    """Whether this thread runs workflow code."""
+    return bool(by_thread) and get_ident() in by_thread

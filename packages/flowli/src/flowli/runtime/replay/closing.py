@@ -1,7 +1,7 @@
 """Closing code that will not run on: from the innermost ``await`` outwards, and never by the garbage collector.
 
-``coroutine.close()`` alone is not enough. When an inner coroutine awaits something on its way out, the outer one ends with
-``RuntimeError`` and the inner one is left to the collector, which would let it run on at any place.
+``coroutine.close()`` alone is not enough. When an inner coroutine awaits something on its way out, the outer one ends
+with ``RuntimeError`` and the inner one is left to the collector, which would let it run on at any place.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def close_coroutine(coro: object) -> None:
 
 def close_generator(generator: AsyncGenerator[Any, Any]) -> None:
     """The same for an async generator that nobody iterates any more."""
-    for one in reversed(list(_chain(generator.ag_await))):
+    for one in reversed(list(_chain(getattr(generator, "ag_await", None)))):
         _leave(one)
     closing: Any = generator.aclose()
     try:
