@@ -27,6 +27,7 @@ __all__ = [
     "AuthenticatorType",
     "BackendFactory",
     "BackendType",
+    "Coded",
     "CodecType",
     "CommandType",
     "Descriptor",
@@ -40,6 +41,7 @@ __all__ = [
     "StoreType",
     "SweepJobType",
     "ToolType",
+    "ValueStep",
     "WorkflowType",
 ]
 
@@ -74,6 +76,45 @@ class BackendFactory(Protocol):
 
     def from_config(self, config: Mapping[str, object], *, world: World) -> object:
         """Open the backend that ``config`` describes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """What a step of a codec made of a value.
+
+    Attributes:
+        data: in the place of what it was given.
+        note: is stored in the clear beside it and given back to ``decode``: which key, which method. Printable ASCII.
+    """
+
+    data: bytes
+    note: str = ""
+
+
+class ValueStep(Protocol):
+    """One step through which stored values go: compression, encryption.
+
+    Several threads may call it at once. What it wrote once it must be able to read for as long as the value is kept.
+    """
+
+    @property
+    def name(self) -> str:
+        """Names it in what is stored: the name of its ``CodecType``."""
+
+    def encode(self, data: bytes, context: bytes) -> Coded | None:
+        """Change a value on its way to the backend; None to leave it as it is (it does not compress, ...).
+
+        Args:
+            context: where the value belongs, for example to which execution. A step that encrypts binds the value to
+                it, so that it cannot be read in another place.
+        """
+
+    def decode(self, data: bytes, context: bytes, note: str) -> bytes:
+        """Undo ``encode``.
+
+        Raises:
+            ValueUnreadable: it cannot be undone here, with one sentence that names what is missing.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +189,8 @@ class ObserverType(Descriptor[object]):
     hook = "flowli_observers"
 
 
-class CodecType(Descriptor[object]):
-    """A transformation of stored payloads: compression, encryption."""
+class CodecType(Descriptor[ValueStep]):
+    """A step through which stored values go: compression, encryption."""
 
     __slots__ = ()
     hook = "flowli_codecs"

@@ -165,18 +165,18 @@ def flowli_observers() -> list[ObserverType]:
 
 @hookspec
 def flowli_codecs() -> list[CodecType]:
-    """Codecs of stored payloads: compression, encryption.
+    """Steps through which stored values go: compression, encryption.
 
-    When: ``load`` runs when a backend is configured with that codec, or meets a body written by it.
-    Result: ``CodecType`` descriptors; ``load`` returns the codec object.
+    When: ``load`` runs when a ``ValueCodec`` names the step, or meets a value that was stored through it.
+    Result: ``CodecType`` descriptors; ``load`` returns a ``ValueStep``.
     Implemented by: a distribution that encrypts with keys from a key service.
-    Since: 0.2.0. Read by: nothing in this version yet.
+    Since: 0.2.0. Read by: ``flowli.adapters.coded``.
 
     Example::
 
         def load_vault():
-            from acme_vault.codec import VaultCodec
-            return VaultCodec()
+            from acme_vault.codec import VaultStep
+            return VaultStep()
 
         def flowli_codecs():
             return [CodecType("vault", "Encryption with keys from a vault", load_vault)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowli.descriptors import CommandType, StoreFactory, StoreType
+from flowli.descriptors import CodecType, CommandType, StoreFactory, StoreType, ValueStep
 
 
 def _filesystem() -> StoreFactory:
@@ -17,11 +17,31 @@ def _memory() -> StoreFactory:
     return MemoryStore
 
 
+def _zlib() -> ValueStep:
+    from flowli.adapters.coded import Zlib
+
+    return Zlib()
+
+
+def _zstd() -> ValueStep:
+    from flowli.adapters.coded import Zstd
+
+    return Zstd()
+
+
 def flowli_stores() -> list[StoreType]:
     """The stores that need no service."""
     return [
         StoreType("file", "A folder on disk", _filesystem),
         StoreType("memory", "The memory of this process; gone when it ends", _memory),
+    ]
+
+
+def flowli_codecs() -> list[CodecType]:
+    """The codec steps that need no keys."""
+    return [
+        CodecType("zlib", "Compression that is always there", _zlib),
+        CodecType("zstd", "Compression that is faster and better, if its library is installed", _zstd),
     ]
 
 

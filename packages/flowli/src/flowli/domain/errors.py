@@ -28,6 +28,7 @@
         └── BackendError               the storage; never an outcome of a workflow
             ├── BackendUnavailable     worth trying again
             ├── BackendRefused         needs the operator (rights, missing bucket, newer layout)
+            │   └── ValueUnreadable    a stored value cannot be read here (missing key or codec)
             └── OutcomeUnknown         a write whose fate could not be learnt
     StepSignal (Exception)             raised by a step to say how it ended
         ├── Retry                      try again after a delay
@@ -78,6 +79,7 @@ __all__ = [
     "UnknownWorkflow",
     "UpdateRejected",
     "UsageError",
+    "ValueUnreadable",
 ]
 
 Cancelled = asyncio.CancelledError
@@ -278,6 +280,13 @@ class BackendUnavailable(BackendError):
 
 class BackendRefused(BackendError):
     """Nothing was written and only the operator can help."""
+
+
+class ValueUnreadable(BackendRefused):
+    """A stored value cannot be read by this process: a key or a codec is missing, or the value was changed or moved.
+
+    The value stands as it was; a process that has what is missing reads it.
+    """
 
 
 class OutcomeUnknown(BackendError):
