@@ -83,6 +83,8 @@ def test_every_public_name_has_a_docstring(modules):
             wrong.append(f"{module}:{node.lineno} {node.name}")
         for method in public_definitions(node.body) if isinstance(node, ast.ClassDef) else ():
             # a method that fulfils a Protocol is described there
-            if not ast.get_docstring(method) and method.name not in in_protocols and not overridden(method):
+            told = ast.get_docstring(method) or method.name in in_protocols or overridden(method)
+            # the name of a test of a suite says what it tests
+            if not told and not method.name.startswith("test_"):
                 wrong.append(f"{module}:{method.lineno} {node.name}.{method.name}")
     assert not wrong, "\n".join(wrong)

@@ -1,4 +1,6 @@
-"""Every known bug is found by the simulator, with its invariant named. Run by ``nox -s mutations``, not by the tests."""
+"""Every known bug is found by the simulator, with its invariant named. Run by ``nox -s mutations``, not by the
+tests.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Known bugs, one at a time: each is a patch of production code that the simulator must find.
 
-They are kinds seen in engines of this design. A mutation names the invariants of which at least one must be violated, and the
-workloads that meet it.
+They are kinds seen in engines of this design. A mutation names the invariants of which at least one must be
+violated, and the workloads that meet it.
 """
 
 from __future__ import annotations

@@ -178,6 +178,10 @@ class Listener:
             self._owner.traces.took(MessageCause(message.channel, seq), message.sent_by)
             self._session.fulfil(frame, waits_on(frame), message.payload, message_seq=seq, message_commit=commit)
             return True
+        unread = self._waits.unread_deadline(now)
+        if unread is not None:
+            self._owner.channels.want(unread)
+            return False
         due = self._waits.pop_due(now)
         if due is None:
             return False

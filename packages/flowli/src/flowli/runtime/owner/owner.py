@@ -126,7 +126,7 @@ class Owner:
         )
         self.session.load(entries)
         self.commits = Commits(services, self.session, position, landed=self._landed, failed=self._failed)
-        self.waits = Waits(services.ports.channel, self.session.fold)
+        self.waits = Waits(services.ports.channel, self.session.fold, self._now)
         self.launcher = Launcher(services, runner, execution, self.commits, self.tell)
         self.channels = ChannelReader(services, self.waits, self.tell)
         self.listener = Listener(self)
@@ -324,7 +324,7 @@ class Owner:
     async def _deliver(self) -> None:
         """Deliver what has come while owned, one at a time, each followed by the code that it lets go on."""
         while self._runs:
-            if not self.listener.deliver_next(max(self.services.world.now(), self.floor)):
+            if not self.listener.deliver_next(self._now()):
                 return
             await self.advance()
 
@@ -355,13 +355,17 @@ class Owner:
 
     def something_came(self) -> bool:
         """Whether the execution has something to do after all."""
-        now = max(self.services.world.now(), self.floor)
         due = self.waits.next_due()
-        return self.unheard or self.waits.has_match() or (due is not None and due <= now)
+        return self.unheard or self.waits.has_match() or (due is not None and due <= self._now())
+
+    def _now(self) -> Timestamp:
+        """The present; an instant that has fired elsewhere has passed here as well."""
+        return max(self.services.world.now(), self.floor)
 
     async def _wait(self) -> None:
         mark_at = self._mark_at()
-        due = self.waits.next_due() if self._runs else None
+        awaits_read = self.waits.unread_deadline(self._now()) is not None
+        due = self.waits.next_due() if self._runs and not awaits_read else None
         instants = [at for at in (due, self._flush_at, mark_at) if at is not None]
         if instants:
             self._alarm.set(min(instants))

@@ -7,6 +7,7 @@ the order in which those were started, and no two get the same one. Children tel
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from flowli.domain.channels import Message
@@ -61,9 +62,10 @@ def _fits(frame: LiveFrame, message: Message) -> bool:
 
 @dataclass(slots=True)
 class _ChannelView:
-    """What this owner has read of one channel."""
+    """What this owner has read of one channel; ``looked_at`` is when its last read began."""
 
     position: Position
+    looked_at: Timestamp | None = None
     unread: list[Message] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     waiting: list[LiveFrame] = field(default_factory=list)
@@ -72,8 +74,9 @@ class _ChannelView:
 class Waits:
     """See the module's docstring."""
 
-    def __init__(self, channel: Channel, fold: JournalFold) -> None:
+    def __init__(self, channel: Channel, fold: JournalFold, now: Callable[[], Timestamp]) -> None:
         self._channel = channel
+        self._now = now
         self._fold = fold
         self._alarms: list[tuple[Timestamp, int, LiveFrame]] = []
         self._armed = 0
@@ -133,6 +136,18 @@ class Waits:
         same = [frame for at, _, frame in self._alarms if at == due and not frame.ended and due_at(frame) == due]
         return min(same, key=lambda frame: frame.fid, default=None)
 
+    def unread_deadline(self, now: Timestamp) -> str | None:
+        """The channel that must be read before the next deadline that has passed may end a receive.
+
+        A message that came in time wins, however late a worker takes it up.
+        """
+        alarm = self._alarm()
+        if alarm is None or alarm[0] > now or not isinstance(alarm[2].action, ReceiveMessage):
+            return None
+        channel = alarm[2].action.channel
+        looked_at = self._views[channel].looked_at
+        return channel if looked_at is None or looked_at < alarm[0] else None
+
     def pop_due(self, now: Timestamp) -> LiveFrame | None:
         """The next frame whose instant has come."""
         alarm = self._alarm()
@@ -158,9 +173,11 @@ class Waits:
 
     async def read(self, channel: str) -> None:
         """Read a channel until every frame that waits on it can have a message, or its end is reached."""
+        began = self._now()
         limit: int | None = 1  # mostly one message has come, or none
         while self.wants(channel) and await self._read(channel, limit):
             limit = None
+        self._views[channel].looked_at = began
 
     def wants(self, channel: str) -> bool:
         """Whether some frame waits on a channel for a message that was not read yet."""

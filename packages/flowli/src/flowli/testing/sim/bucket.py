@@ -132,6 +132,10 @@ class Bucket:
         return sorted(shown)
 
 
+class _Dead:
+    """Nobody is left to be answered."""
+
+
 class SimStore:
     """One node's client; see ``ObjectStore``."""
 
@@ -237,32 +241,9 @@ class SimStore:
         there_s, back_s = bucket.one_way_s(), bucket.one_way_s()
 
         def arrive() -> None:
-            match fault:
-                case faults.Refuse():
-                    result: Any = StoreUnavailable("The store cannot be reached.", "Try again.")
-                case faults.Throttle():
-                    result = StoreThrottled("The store asks for fewer requests.", "Slow down.")
-                case faults.Vanish():
-                    land()
-                    result = Unknown("time-out") if write else StoreUnavailable("time-out", "Try again.")
-                case faults.Echo():
-                    result = land()
-                    if write and isinstance(result, Won):
-                        result = Unknown("refused after it was sent again")
-                case faults.Late(after_s):
-                    bucket.later(after_s, land)
-                    result = Unknown("time-out") if write else StoreUnavailable("time-out", "Try again.")
-                case faults.DieAfter():
-                    land()
-                    bucket.on_kill(node)
-                    return
-                case faults.Resent(after_s):
-                    result = land()
-                    if operation.verb in ("put", "delete"):
-                        bucket.later(after_s, apply)
-                case _:
-                    result = land()
-            bucket.later(back_s, lambda: tell(result))
+            result = self._arrive(operation, land, apply, write)
+            if not isinstance(result, _Dead):
+                bucket.later(back_s, lambda: tell(result))
 
         if isinstance(fault, faults.DieBefore):
             bucket.on_kill(node)
@@ -278,6 +259,32 @@ class SimStore:
             operation.outcome = type(error).__name__
             raise
         operation.outcome = type(result).__name__
+        return result
+
+    def _arrive(self, operation: Operation, land: Callable[[], Any], apply: Callable[[], Any], write: bool) -> Any:
+        """What the bucket does with a request, and answers."""
+        bucket = self._bucket
+        lost = Unknown("time-out") if write else StoreUnavailable("time-out", "Try again.")
+        match operation.fault:
+            case faults.Refuse():
+                return StoreUnavailable("The store cannot be reached.", "Try again.")
+            case faults.Throttle():
+                return StoreThrottled("The store asks for fewer requests.", "Slow down.")
+            case faults.Vanish():
+                land()
+                return lost
+            case faults.Late(after_s):
+                bucket.later(after_s, land)
+                return lost
+            case faults.DieAfter():
+                land()
+                bucket.on_kill(self._node)
+                return _Dead()
+        result = land()
+        if isinstance(operation.fault, faults.Echo) and write and isinstance(result, Won):
+            return Unknown("refused after it was sent again")
+        if isinstance(operation.fault, faults.Resent) and operation.verb in ("put", "delete"):
+            bucket.later(operation.fault.after_s, apply)
         return result
 
     def _freeze(self, node: Node, fault: faults.Freeze) -> None:
