@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from flowli.domain.data import Data
+from flowli.domain.entries import START, Position
 from flowli.domain.execution import ParentClose
 from flowli.domain.frames import FrameKind
 from flowli.domain.ids import Eid, Fid
@@ -64,11 +65,12 @@ class StartChild:
 
 @dataclass(frozen=True, slots=True)
 class ReceiveMessage:
-    """Wait for a message on a channel (full name), or for the deadline."""
+    """Wait for a message on a channel (full name), or for the deadline; only for one that follows ``after``."""
 
     channel: str
     deadline: Timestamp | None
     correlation: str | None
+    after: Position = START
 
 
 @dataclass(frozen=True, slots=True)
