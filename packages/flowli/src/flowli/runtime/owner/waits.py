@@ -57,13 +57,14 @@ def waits_on(frame: LiveFrame) -> On:
 
 def _fits(frame: LiveFrame, message: Message) -> bool:
     assert isinstance(frame.action, ReceiveMessage)
-    return frame.action.correlation in (None, message.correlation)
+    return message.seq > frame.action.after.seq and frame.action.correlation in (None, message.correlation)
 
 
 @dataclass(slots=True)
 class _ChannelView:
-    """What this owner has read of one channel; ``looked_at`` is when its last read began."""
+    """What this owner has read of one channel, ``begin`` to ``position``; its last read began at ``looked_at``."""
 
+    begin: Position
     position: Position
     looked_at: Timestamp | None = None
     unread: list[Message] = field(default_factory=list)
@@ -91,10 +92,7 @@ class Waits:
             heapq.heappush(self._alarms, (due, self._armed, frame))
         match frame.action:
             case ReceiveMessage(channel):
-                view = self._views.get(channel)
-                if view is None:
-                    view = self._views[channel] = _ChannelView(self._cursor(channel))
-                view.waiting.append(frame)
+                self._view(channel, frame.action).waiting.append(frame)
             case StartChild(eid):
                 self._children[eid] = frame
 
@@ -107,6 +105,15 @@ class Waits:
                     view.waiting.remove(frame)
             case StartChild(eid):
                 self._children.pop(eid, None)
+
+    def _view(self, channel: str, action: ReceiveMessage) -> _ChannelView:
+        """The view of a channel, begun anew if this receive may have a message that lies before it."""
+        begin = max(self._cursor(channel), Position(max(0, action.after.commit - 1), 0))
+        view = self._views.get(channel)
+        if view is None or begin < view.begin:
+            waiting = [] if view is None else view.waiting
+            view = self._views[channel] = _ChannelView(begin, begin, waiting=waiting)
+        return view
 
     def _cursor(self, channel: str) -> Position:
         """Where to begin to read: at the commit of the last message consumed, unless some may lie before it unread."""
