@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from flowli.world import SYSTEM
 from .emulators.azurite import azurite
 from .emulators.fake_gcs import fake_gcs
 from .emulators.moto_server import moto
+from .emulators.proxy import Proxy, proxy
 from .emulators.service import Service
 
 EMULATORS = {"s3": moto, "az": azurite, "gs": fake_gcs}
@@ -48,3 +50,38 @@ def url(request: pytest.FixtureRequest, tmp_path: Path, services: Callable[[str]
     if request.param == "file":
         return f"file:{tmp_path}/bucket?durability=os"
     return services(request.param).url(SYSTEM.token())
+
+
+@dataclass
+class Gate:
+    """One cloud store behind a proxy.
+
+    Attributes:
+        service: the emulator.
+        proxy: what stands before it; a test sets its rule.
+        prefix: where in the bucket this test is.
+    """
+
+    service: Service
+    proxy: Proxy
+    prefix: str
+
+    def url(self, prefix: str = "", **settings: object) -> str:
+        """The storage URL that leads through the proxy."""
+        query = "".join(f"&{name}={value}" for name, value in settings.items())
+        return self.service.url(f"{self.prefix}/{prefix}".strip("/"), origin=self.proxy.origin) + query
+
+
+@pytest.fixture
+def gate(service: Service) -> Iterator[Gate]:
+    """Each of the cloud stores behind a proxy."""
+    with proxy(service.port) as one:
+        yield Gate(service, one, SYSTEM.token())
+
+
+@pytest.fixture
+def s3_gate(services: Callable[[str], Service]) -> Iterator[Gate]:
+    """S3 behind a proxy."""
+    service = services("s3")
+    with proxy(service.port) as one:
+        yield Gate(service, one, SYSTEM.token())

@@ -40,6 +40,10 @@ class Asked:
     def without(self, *names: str) -> "Asked":
         return replace(self, headers=tuple(one for one in self.headers if one[0].lower() not in names))
 
+    def without_query(self, name: str) -> "Asked":
+        kept = "&".join(one for one in self.query.split("&") if one.partition("=")[0] != name)
+        return replace(self, target=f"{self.path}?{kept}" if kept else self.path)
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -129,7 +133,6 @@ def _handler(owner: Proxy) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
-        wbufsize = -1
 
         def do(self) -> None:
             asked = Asked(self.command, self.path, tuple(self.headers.items()), self._body())
@@ -138,7 +141,7 @@ def _handler(owner: Proxy) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
                 self.connection.close()
                 return
-            self.send_response_only(answer.status)
+            self.send_response_only(answer.status)  # headers are collected, and leave with end_headers
             for name, value in answer.headers:
                 if name.lower() not in _OF_ONE_HOP:
                     self.send_header(name, value)

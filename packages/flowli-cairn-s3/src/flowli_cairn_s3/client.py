@@ -7,6 +7,7 @@ import hashlib
 from typing import TYPE_CHECKING, Literal, cast
 
 import boto3
+from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 
 from flowli_cairn_s3.config import S3Config
@@ -47,9 +48,16 @@ def make_client(config: S3Config) -> S3Client:
             s3={"addressing_style": cast(_Addressing, config.addressing)},
         ),
     )
+    client.meta.events.register("request-created.s3.PutObject", _drop_expect)
     if config.endpoint_url:
         client.meta.events.register("before-call.s3.DeleteObjects", _add_md5)
     return client
+
+
+def _drop_expect(request: AWSRequest, **_: object) -> None:
+    """Asking whether the body may be sent costs a round trip more; bodies are small here."""
+    if "Expect" in request.headers:
+        del request.headers["Expect"]
 
 
 def _add_md5(params: dict[str, object], **_: object) -> None:
