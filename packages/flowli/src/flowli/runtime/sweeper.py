@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import structlog
 
 from flowli.domain.entries import ControlEntry
-from flowli.domain.errors import BackendUnavailable, OutcomeUnknown
+from flowli.domain.errors import BackendUnavailable, OutcomeUnknown, ValueUnreadable
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ids import Eid
 from flowli.domain.provenance import ActorKind, Provenance
@@ -140,9 +140,9 @@ class Sweeper:
     async def _fire_timers(self, report: SweepReport) -> None:
         while True:
             due = await self._services.ports.timers.due(self._services.world.now(), limit=_TIMERS_A_PAGE)
-            await _each(due, lambda timer: fire(self._services, timer, self._by()))
-            report.timers += len(due)
-            if len(due) < _TIMERS_A_PAGE:
+            fired = await _each(due, lambda timer: fire(self._services, timer, self._by()))
+            report.timers += fired
+            if len(due) < _TIMERS_A_PAGE or not fired:
                 return
 
     async def _promote(self, report: SweepReport) -> None:
@@ -183,7 +183,10 @@ class Sweeper:
 
     async def _announce(self, known: Known) -> bool:
         """Who asked for this execution died before its ``execution.created`` was durable."""
-        record = await self._services.ports.executions.get(known.eid)
+        try:
+            record = await self._services.ports.executions.get(known.eid)
+        except ValueUnreadable:  # told in the log; a sweeper that has the key does it
+            return False
         if record is None:
             return False
         await self._services.announcer.post([ControlEntry(created(record), record.created_by)])
@@ -258,8 +261,11 @@ class Sweeper:
                 _log.exception("a sweep job failed; the others go on", job=repr(job), error=str(error))
 
 
-async def _each(items: Iterable[T], act: Callable[[T], Awaitable[None]]) -> None:
-    """Act on all items, some at once; the first error ends it after those under way."""
+async def _each(items: Iterable[T], act: Callable[[T], Awaitable[None]]) -> int:
+    """Act on all items, some at once; the first error ends it after those under way. Returns on how many.
+
+    One that this process cannot read (it lacks a key, which the log tells) holds up no other.
+    """
     free = asyncio.Semaphore(_AT_ONCE)
 
     async def one(item: T) -> None:
@@ -268,5 +274,6 @@ async def _each(items: Iterable[T], act: Callable[[T], Awaitable[None]]) -> None
 
     done = await asyncio.gather(*map(one, items), return_exceptions=True)
     for error in done:
-        if isinstance(error, BaseException):
+        if isinstance(error, BaseException) and not isinstance(error, ValueUnreadable):
             raise error
+    return sum(error is None for error in done)

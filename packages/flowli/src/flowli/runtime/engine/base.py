@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Protocol
 
 from flowli import codec
 from flowli.domain.data import Data
@@ -17,7 +18,18 @@ from flowli.runtime.registry import Registry
 from flowli.runtime.services import Services
 from flowli.world import SYSTEM, World
 
-__all__ = ["EngineBase"]
+__all__ = ["EngineBase", "PortsCodec", "as_eid"]
+
+
+class PortsCodec(Protocol):
+    """What protects values on their way to a backend: ``flowli.adapters.coded.ValueCodec``."""
+
+    @property
+    def max_value_bytes(self) -> int:
+        """The largest value that it takes."""
+
+    def wrap(self, ports: Ports, *, world: World = SYSTEM) -> Ports:
+        """Ports whose values go through it."""
 
 
 class EngineBase:
@@ -29,6 +41,9 @@ class EngineBase:
         registry: the workflows that this process knows; None for a client that only starts others by name.
         config: settings.
         world: clocks, chance, ids.
+        codec: compresses, encrypts, offloads values on their way to the backend; None stores them as they are. Every
+            process that reads values needs one. With it values may be as large as it takes, unless ``config`` says
+            otherwise.
     """
 
     def __init__(
@@ -39,11 +54,12 @@ class EngineBase:
         registry: Registry | None = None,
         config: EngineConfig | None = None,
         world: World = SYSTEM,
+        codec: PortsCodec | None = None,
     ) -> None:
-        self.ports = ports
+        self.ports = ports = ports if codec is None else codec.wrap(ports, world=world)
         self.site = site if site.instance else replace(site, instance=world.token())
         self.registry = Registry() if registry is None else registry
-        self.config = EngineConfig() if config is None else config
+        self.config = _limited(EngineConfig() if config is None else config, codec)
         self.world = world
         self.hub = Hub(world)
         self.announcer = Announcer(ports.control, world)
@@ -61,6 +77,15 @@ class EngineBase:
                 f"{path} has {size:,} bytes and the limit is {limit:,} (EngineConfig.max_value_bytes); "
                 "store it elsewhere and pass a reference"
             )
+
+
+def _limited(config: EngineConfig, protecting: PortsCodec | None) -> EngineConfig:
+    """The settings with the largest value that is really taken."""
+    if protecting is None:
+        return config
+    unset = config.max_value_bytes == EngineConfig().max_value_bytes
+    limit = protecting.max_value_bytes if unset else min(config.max_value_bytes, protecting.max_value_bytes)
+    return replace(config, max_value_bytes=limit)
 
 
 def as_eid(eid: Eid | str) -> Eid:
