@@ -50,6 +50,15 @@ def test_embedding_a_worker(runner, docs, capsys):
     assert "june.pdf" in capsys.readouterr().out
 
 
+def test_encrypting_values(runner, docs, capsys):
+    runner.run(docs / "how-to" / "encrypt-and-offload.md")
+    printed = capsys.readouterr().out
+    assert "800010" in printed
+    assert "[b'aes-gcm:2026-01', b'aes-gcm:2026-06']" in printed
+    assert "key '2026-06', which this process does not have (it has '2026-07')" in printed
+    assert "(('reversed',), b'eulav')" in printed
+
+
 @pytest.mark.parametrize("page", ["write-a-command-plugin", "write-a-store-plugin"])
 def test_plugin_guide(runner, install, docs, page):
     from flowli import plugins

@@ -2,6 +2,9 @@
 
 from flowli._version import __version__ as __version__
 from flowli.adapters.cairndb import CairnBackend as CairnBackend
+from flowli.adapters.coded import Encryption as Encryption
+from flowli.adapters.coded import KeyRing as KeyRing
+from flowli.adapters.coded import ValueCodec as ValueCodec
 from flowli.adapters.memory import MemoryBackend as MemoryBackend
 from flowli.adapters.projection import WorkflowProjection as WorkflowProjection
 from flowli.client import connect as connect

@@ -33,4 +33,7 @@ PUBLIC: Mapping[str, str] = {
     "CairnBackend": "flowli.adapters.cairndb",
     "MemoryBackend": "flowli.adapters.memory",
     "WorkflowProjection": "flowli.adapters.projection",
+    "ValueCodec": "flowli.adapters.coded",
+    "Encryption": "flowli.adapters.coded",
+    "KeyRing": "flowli.adapters.coded",
 }

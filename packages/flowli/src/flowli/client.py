@@ -10,6 +10,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, TypeVar
 
+from flowli.adapters.coded import ValueCodec
 from flowli.domain.entries import JournalEntry
 from flowli.domain.errors import UsageError
 from flowli.domain.ids import Eid
@@ -35,6 +36,7 @@ def connect(
     site: Site | None = None,
     config: EngineConfig | None = None,
     world: World = SYSTEM,
+    codec: ValueCodec | None = None,
 ) -> Client:
     """A client of a bucket whose methods block until they are done.
 
@@ -46,6 +48,7 @@ def connect(
         site: this process; named ``client`` if None.
         config: settings.
         world: clocks, chance, ids.
+        codec: the one through which the workers' values go; None if they have none.
 
     Raises:
         BackendError: the bucket cannot be opened.
@@ -62,7 +65,8 @@ def connect(
     async def engine() -> AsyncIterator[Engine]:
         async with contextlib.AsyncExitStack() as closing:
             ports = await _open(backend, world, closing) if isinstance(backend, str) else backend()
-            yield await closing.enter_async_context(Engine(ports, where, registry=registry, config=config, world=world))
+            opened = Engine(ports, where, registry=registry, config=config, world=world, codec=codec)
+            yield await closing.enter_async_context(opened)
 
     return Client(engine, world)
 
