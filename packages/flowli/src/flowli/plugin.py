@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from flowli.descriptors import CodecType, CommandType, StoreFactory, StoreType, ValueStep
+
+if TYPE_CHECKING:
+    from click import Command
 
 
 def _filesystem() -> StoreFactory:
@@ -45,8 +50,14 @@ def flowli_codecs() -> list[CodecType]:
     ]
 
 
+def _lint() -> Command:
+    from flowli.cli.lint import lint
+
+    return lint
+
+
 def flowli_commands() -> list[CommandType]:
     """The commands of the core."""
     from flowli.cli.commands import core_commands
 
-    return core_commands()
+    return [*core_commands(), CommandType("lint", "Find in workflows what a replay could not repeat", _lint)]

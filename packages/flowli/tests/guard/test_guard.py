@@ -74,7 +74,7 @@ def in_a_workflow(call: Callable[[], Any]) -> Any:
         ("secrets.token_hex()", lambda: secrets.token_hex(), "ctx.step"),
         ("asyncio.all_tasks()", lambda: asyncio.all_tasks(), "your own list"),
         ("threading.Thread.start()", lambda: threading.Thread(target=print).start(), "asyncio.create_task"),
-        (f"open('{__file__}')", lambda: open(__file__), "ctx.step"),
+        (f"open('{__file__}')", lambda: open(__file__).close(), "ctx.step"),
         (f"open('{__file__}')", lambda: pathlib.Path(__file__).read_text(), "ctx.step"),
         ("socket.socket()", lambda: socket.socket(), "ctx.step"),
         ("socket.getaddrinfo()", lambda: socket.getaddrinfo("localhost", 1), "ctx.step"),
