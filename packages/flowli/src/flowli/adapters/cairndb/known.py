@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from flowli.adapters.cairndb.task_doc import not_before_of, process_of
@@ -59,8 +59,12 @@ class Known:
         """Drop what is known of a task."""
         self._seen.pop(key, None)
 
-    def worth_a_look(self, items: Iterable[Listed]) -> list[str]:
-        """The keys of a page that may be free, those first that most likely are; otherwise in the order of the page."""
+    def worth_a_look(self, items: Iterable[Listed], mine: Container[str] = ()) -> list[str]:
+        """The keys of a page that may be free, those first that most likely are; otherwise in the order of the page.
+
+        Args:
+            mine: held by this process, which renews them perhaps by another connection.
+        """
         first: list[str] = []
         later: list[str] = []
         now, dead = self._world.now(), dict[ProcessIdentity, bool]()
@@ -70,7 +74,8 @@ class Known:
             if seen is None:
                 first.append(item.key)
             elif item.version is not None and seen.version != item.version:
-                later.append(item.key)
+                if item.key not in mine or idle_s >= seen.ttl_s:
+                    later.append(item.key)
             elif not seen.gone and self._free(seen, idle_s, now, dead):
                 first.append(item.key)
         return first + later

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Container
 
 from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.known import Cursor, Known
@@ -55,6 +56,11 @@ class QueueState:
         self._held.move_to_end(lease.key)
         if len(self._held) > _HELD:
             self._held.popitem(last=False)
+
+    @property
+    def held(self) -> Container[str]:
+        """The keys of tasks that this process holds, as far as it knows."""
+        return self._held
 
     def let_go(self, key: str) -> None:
         """A task is no longer held by this process."""

@@ -85,7 +85,11 @@ class Take:
             self._state.documents, keys.ready_prefix(self._queue), after=cursor.after, limit=size, versions=True
         )
         versions = {item.key: item.version for item in page.items}
-        worth = [key for key in self._state.known.worth_a_look(page.items) if key not in self._state.trying]
+        worth = [
+            key
+            for key in self._state.known.worth_a_look(page.items, mine=self._state.held)
+            if key not in self._state.trying
+        ]
         order = cursor.spread(worth, self._holder)
         cursor.after = page.items[-1].key if page.more and page.items else None
         at, size = 0, self._limit
