@@ -26,22 +26,29 @@ class ChannelReader:
         self._waits = waits
         self._tell = tell
         self._wanted: set[str] = set()
+        self._news: set[str] = set()
         self._task: asyncio.Task[None] | None = None
 
     @property
     def idle(self) -> bool:
-        """Nothing is being read. What is only wanted is read on suspending, after the marker was written."""
-        return self._task is None
+        """Nothing is being read, and nothing is known to have come."""
+        return self._task is None and not any(self._waits.wants(channel) for channel in self._news)
 
-    def want(self, channel: str) -> None:
-        """Something may be new on ``channel``."""
-        self._wanted.add(channel)
+    def want(self, channel: str, *, news: bool = False) -> None:
+        """Something may have come on ``channel``.
+
+        Args:
+            news: something has, most likely. Else, if all is quiet, it is looked for on suspending only, when a marker
+                stands.
+        """
+        (self._news if news else self._wanted).add(channel)
 
     def begin(self) -> None:
         """Read what is wanted, unless a round is under way."""
-        if self._wanted and self._task is None:
-            wanted, self._wanted = self._wanted, set()
-            wanted = {channel for channel in wanted if self._waits.wants(channel)}
+        if (self._wanted or self._news) and self._task is None:
+            wanted = {channel for channel in self._wanted | self._news if self._waits.wants(channel)}
+            self._wanted.clear()
+            self._news.clear()
             if wanted:
                 self._task = asyncio.create_task(self._read(wanted))
 
@@ -50,7 +57,7 @@ class ChannelReader:
             await asyncio.gather(*(self._waits.read(channel) for channel in sorted(channels)))
         except BackendUnavailable as error:
             _log.warning("channels could not be read", error=str(error), retry_in_s=_RETRY_S)
-            self._wanted |= channels
+            self._news |= channels
             await self._services.world.sleep(_RETRY_S)
         except BackendError as error:
             self._tell(Lost(error))
@@ -65,6 +72,7 @@ class ChannelReader:
             BackendError: one cannot be read.
         """
         self._wanted.clear()
+        self._news.clear()
         await asyncio.gather(*(self._waits.read(channel) for channel in self._waits.channels))
 
     async def stop(self) -> None:

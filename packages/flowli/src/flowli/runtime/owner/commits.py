@@ -8,7 +8,7 @@ from collections.abc import Callable
 import structlog
 
 from flowli.domain.entries import JournalEntry, Position
-from flowli.domain.errors import BackendError, BackendUnavailable, LeaseLost
+from flowli.domain.errors import BackendUnavailable, LeaseLost
 from flowli.domain.ports import Appended, Overtaken
 from flowli.runtime.protocols.run import Behind
 from flowli.runtime.replay.session import Session
@@ -40,7 +40,7 @@ class Commits:
         position: Position,
         *,
         landed: Callable[[list[JournalEntry]], None],
-        failed: Callable[[LeaseLost | BackendError], None],
+        failed: Callable[[BaseException], None],
     ) -> None:
         self._services = services
         self._session = session
@@ -48,7 +48,7 @@ class Commits:
         self._failed = failed
         self._task: asyncio.Task[None] | None = None
         self._first = True
-        self.error: LeaseLost | BackendError | None = None
+        self.error: BaseException | None = None
         self.position = position
         self.durable = position.seq
         self.guard: LeaseGuard | None = None
@@ -85,7 +85,8 @@ class Commits:
         entries = self._session.take_buffer()
         try:
             await self._append(entries)
-        except (LeaseLost, BackendError) as error:
+        except BaseException as error:
+            # whatever it is: no further commit is possible, and whoever waits for one must learn of it
             self.error = error
             self._task = None
             self._failed(error)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from flowli.domain.errors import BackendError, LeaseLost
 from flowli.domain.ids import Eid
 from flowli.domain.ports import LeaseRequest
 from flowli.runtime.owner.steps import Returned
@@ -63,7 +62,7 @@ class Nudged:
 class Lost:
     """The execution cannot go on here."""
 
-    error: LeaseLost | BackendError
+    error: BaseException
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import structlog
 
 from flowli import codec
 from flowli.domain.data import Data
-from flowli.domain.errors import BackendError, BackendUnavailable, FlowliError, LeaseLost, OutcomeUnknown
+from flowli.domain.errors import BackendUnavailable, OutcomeUnknown, UsageError
 from flowli.domain.execution import Execution, ParentClose
 from flowli.domain.ids import Eid
 from flowli.runtime.owner.children import start_child
@@ -144,8 +144,8 @@ class Launcher:
         scope = self._scopes[frame] = StepScope(info, lambda progress: None)
         try:
             self._tell(AttemptEnded(frame, await self._runner.attempt(action, scope, guard.check)))
-        except LeaseLost as lost:
-            self._tell(Lost(lost))
+        except Exception as error:
+            self._tell(Lost(error))
 
     async def _effect(self, frame: LiveFrame, perform: Callable[[], Awaitable[Data]]) -> None:
         delay_s = _FIRST_DELAY_S
@@ -160,11 +160,11 @@ class Launcher:
                 await self._services.world.sleep(delay_s)
                 delay_s = min(2 * delay_s, _LAST_DELAY_S)
                 continue
-            except (BackendError, LeaseLost) as error:
+            except UsageError as error:
+                outcome = Failed(codec.error_info(error), retryable=False, retry_at=None)
+            except Exception as error:
                 self._tell(Lost(error))
                 return
-            except FlowliError as error:
-                outcome = Failed(codec.error_info(error), retryable=False, retry_at=None)
             self._tell(EffectDone(frame, outcome))
             return
 
@@ -214,7 +214,7 @@ class Launcher:
     def _beside_done(self, task: asyncio.Task[None]) -> None:
         self._beside.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.warning("work beside the frames failed", eid=str(self._execution.eid), error=str(error))
+            self._tell(Lost(error))
 
     async def stop(self) -> None:
         """Stop everything that is under way; outcomes that come later are dropped."""

@@ -148,12 +148,12 @@ class Listener:
             case "request":
                 launcher.beside(self._look_at_lease())
             case "message":
-                self._owner.channels.want(rest.rpartition(":")[0])
+                self._owner.channels.want(rest.rpartition(":")[0], news=True)
             case "audit" | "expired" | "code":
                 for eid in self._waits.children:
                     launcher.beside(self._look_at_child(eid))
                 for channel in self._waits.channels:
-                    self._owner.channels.want(channel)
+                    self._owner.channels.want(channel, news=True)
 
     async def _look_at_child(self, eid: Eid) -> None:
         """Its RESUME is acked when this execution is let go, so that it is looked at until it is seen."""

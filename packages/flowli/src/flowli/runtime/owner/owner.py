@@ -31,7 +31,7 @@ from flowli.domain.entries import (
     JournalEntry,
     Position,
 )
-from flowli.domain.errors import BackendError, LeaseLost, PayloadTooLarge
+from flowli.domain.errors import PayloadTooLarge
 from flowli.domain.execution import Execution
 from flowli.domain.frames import FrameKind, FrameStatus
 from flowli.domain.ids import child_eid
@@ -189,7 +189,7 @@ class Owner:
         self._committed(entries)
         self.tell(Nudged())
 
-    def _failed(self, error: LeaseLost | BackendError) -> None:
+    def _failed(self, error: BaseException) -> None:
         self.tell(Lost(error))
 
     async def own(self, guard: LeaseGuard) -> Release:
@@ -374,7 +374,7 @@ class Owner:
             # a receive that waits while others run gets its marker too, so that senders wake this owner
             await self.patiently(lambda: mark(self))
             for channel in self.waits.channels:
-                self.channels.want(channel)
+                self.channels.want(channel, news=True)
 
     def _mark_at(self) -> Timestamp | None:
         since = [
