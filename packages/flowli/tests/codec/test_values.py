@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections.abc as abc
+import re
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, timezone
@@ -199,7 +200,7 @@ COMES_BACK = [
 def shown(value: object) -> str:
     """For the names of tests."""
     try:
-        return f"{value!r:.30}"
+        return re.sub(" at 0x.*", "", repr(value))[:30]
     except RecursionError:
         return "deep"
 
