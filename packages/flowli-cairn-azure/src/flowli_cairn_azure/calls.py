@@ -29,9 +29,11 @@ class Contact:
 
     Attributes:
         reached: the service has answered at least once.
+        tries: how many requests have failed before it did.
     """
 
     reached: bool = False
+    tries: int = 0
 
 
 class Calls:
@@ -109,6 +111,7 @@ class Calls:
             done = work(client)
         except Exception as error:
             self.contact.reached |= answered(error)
+            self.contact.tries += 1
             if not expired(error):
                 raise
             # Refused before anything was done. Whoever renews credentials on disk does not tell this process.
@@ -126,4 +129,4 @@ class Calls:
             return self._client
 
     def _call(self, verb: str) -> Call:
-        return Call(verb, self._config, self.contact.reached)
+        return Call(verb, self._config, self.contact.reached, self.contact.tries)

@@ -14,8 +14,8 @@ no connection             ``StoreUnavailable``                ``StoreUnavailable
 any other refusal         its own class                       its own class
 ========================  ==================================  ===========================================
 
-Before a store has answered once, no connection means a wrong address or a host without network: then it is a plain
-``StoreError``, which nobody tries again.
+Before a store has answered once, no connection, or no answer to three requests, means a wrong address or a host without
+network: then it is a plain ``StoreError``, which nobody tries again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from azure.core.exceptions import ClientAuthenticationError, HttpResponseError, ServiceRequestError
+from azure.core.exceptions import (
+    ClientAuthenticationError,
+    HttpResponseError,
+    ServiceRequestError,
+    ServiceResponseTimeoutError,
+)
 from requests import exceptions as http
 from urllib3 import exceptions as wire
 
@@ -46,6 +51,7 @@ _THROTTLED = frozenset({"ServerBusy", "TooManyRequests", "OperationThrottled"})
 _HELD = frozenset({"BlobImmutableDueToPolicy", "BlobImmutableDueToLegalHold", "SnapshotsPresent"})
 _LEASED = frozenset({"LeaseIdMissing", "LeaseIdMismatchWithBlobOperation", "LeaseLost"})
 _MISSING = frozenset({"ContainerNotFound", "ContainerBeingDeleted", "ContainerDisabled", "ResourceNotFound"})
+_TRIES = 3
 _RIGHTS = {
     "get": "read",
     "put": "create and write",
@@ -70,11 +76,13 @@ class Call:
         verb: ``get``, ``put``, ``delete``, ``delete_many`` or ``list``.
         config: of the container.
         reached: whether the service has ever answered.
+        tries: how many requests have failed, if it has not.
     """
 
     verb: str
     config: AzureConfig
     reached: bool = True
+    tries: int = 0
 
     @property
     def where(self) -> str:
@@ -129,11 +137,10 @@ def refusal(error: Exception, call: Call) -> StoreError:
         return kind(
             f"{call.where} cannot be reached: {_said(error)}", "Check the account, endpoint_url and the network"
         )
-    if isinstance(error, TimeoutError):
-        return kind(f"{call.where} gave no answer in time", "Check the account, the credentials and the network")
-    return kind(
-        f"{call.where} gave no whole answer to a {call.verb}: {_said(error)}", "Check endpoint_url and the network"
-    )
+    if isinstance(error, TimeoutError | ServiceResponseTimeoutError):
+        return kind(f"{call.where} gave no answer in time", "Check the storage URL, the credentials and the network")
+    kind = StoreUnavailable if call.reached or call.tries < _TRIES else StoreError
+    return kind(f"{call.where} gave no whole answer to a {call.verb}: {_said(error)}", "Check the storage URL")
 
 
 def unusable(error: Exception, call: Call) -> StoreError:

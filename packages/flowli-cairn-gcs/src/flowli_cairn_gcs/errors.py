@@ -13,8 +13,8 @@ no connection            ``StoreUnavailable``                ``StoreUnavailable`
 any other refusal        its own class                       its own class
 =======================  ==================================  ===========================================
 
-Before a store has answered once, no connection means a wrong address or a host without network: then it is a plain
-``StoreError``, which nobody tries again.
+Before a store has answered once, no connection, or no answer to three requests, means a wrong address or a host without
+network: then it is a plain ``StoreError``, which nobody tries again.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ _NO_CONNECTION = (
     wire.NameResolutionError,
 )
 _BAD_SETTINGS = (http.InvalidURL, http.InvalidSchema, http.MissingSchema)
+_TRIES = 3
 _RIGHTS = {
     "get": "storage.objects.get, and storage.objects.list, without which an absent key is refused",
     "put": "storage.objects.create, and storage.objects.delete, which replacing needs",
@@ -69,11 +70,13 @@ class Call:
         verb: ``get``, ``put``, ``delete``, ``delete_many`` or ``list``.
         config: of the bucket.
         reached: whether the service has ever answered.
+        tries: how many requests have failed, if it has not.
     """
 
     verb: str
     config: GcsConfig
     reached: bool = True
+    tries: int = 0
 
     @property
     def where(self) -> str:
@@ -121,11 +124,10 @@ def refusal(error: Exception, call: Call) -> StoreError:
     kind = StoreUnavailable if call.reached else StoreError
     if _not_sent(error):
         return kind(f"{call.where} cannot be reached: {_said(error)}", "Check endpoint_url and the network")
-    if isinstance(error, TimeoutError):
-        return kind(f"{call.where} gave no answer in time", "Check endpoint_url, the credentials and the network")
-    return kind(
-        f"{call.where} gave no whole answer to a {call.verb}: {_said(error)}", "Check endpoint_url and the network"
-    )
+    if isinstance(error, TimeoutError | http.ReadTimeout):
+        return kind(f"{call.where} gave no answer in time", "Check the storage URL, the credentials and the network")
+    kind = StoreUnavailable if call.reached or call.tries < _TRIES else StoreError
+    return kind(f"{call.where} gave no whole answer to a {call.verb}: {_said(error)}", "Check the storage URL")
 
 
 def unusable(error: Exception, call: Call) -> StoreError:

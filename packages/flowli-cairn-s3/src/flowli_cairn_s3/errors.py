@@ -13,8 +13,8 @@ no connection           ``StoreUnavailable``                ``StoreUnavailable``
 any other refusal       its own class                       its own class
 ======================  ==================================  ===========================================
 
-Before a store has answered once, no connection means a wrong address or a host without network: then it is a plain
-``StoreError``, which nobody tries again.
+Before a store has answered once, no connection, or no answer to three requests, means a wrong address or a host without
+network: then it is a plain ``StoreError``, which nobody tries again.
 """
 
 from __future__ import annotations
@@ -83,6 +83,7 @@ _FULL = frozenset({"QuotaExceeded", "XMinioStorageFull", "InsufficientStorage", 
 _ELSEWHERE = frozenset(
     {"PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"}
 )
+_TRIES = 3
 _RIGHTS = {
     "get": "s3:GetObject, and s3:ListBucket, without which S3 refuses to say that a key is absent",
     "put": "s3:PutObject",
@@ -100,11 +101,13 @@ class Call:
         verb: ``get``, ``put``, ``delete``, ``delete_many`` or ``list``.
         config: of the bucket.
         reached: whether the service has ever answered.
+        tries: how many requests have failed, if it has not.
     """
 
     verb: str
     config: S3Config
     reached: bool = True
+    tries: int = 0
 
     @property
     def where(self) -> str:
@@ -166,11 +169,10 @@ def refusal(error: Exception, call: Call) -> StoreError:
     if isinstance(error, _NOT_SENT):
         return unusable(error, call)
     kind = StoreUnavailable if call.reached else StoreError
-    if isinstance(error, TimeoutError):
-        return kind(f"{call.where} gave no answer in time", "Check endpoint_url, the credentials and the network")
-    return kind(
-        f"{call.where} gave no whole answer to a {call.verb}: {_said(error)}", "Check endpoint_url and the network"
-    )
+    if isinstance(error, TimeoutError | sdk.ReadTimeoutError):
+        return kind(f"{call.where} gave no answer in time", "Check the storage URL, the credentials and the network")
+    kind = StoreUnavailable if call.reached or call.tries < _TRIES else StoreError
+    return kind(f"{call.where} gave no whole answer to a {call.verb}: {_said(error)}", "Check the storage URL")
 
 
 def unusable(error: Exception, call: Call) -> StoreError:

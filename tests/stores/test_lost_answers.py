@@ -1,0 +1,80 @@
+"""K01 on the wire: of an execution of three steps, the answer to each request is lost once, one run for each."""
+
+import asyncio
+import threading
+from collections import Counter
+from dataclasses import dataclass
+
+from flowli import CairnBackend, Engine, Site
+from flowli.domain.entries import ExecutionCompleted
+from flowli.world import SYSTEM
+
+from . import shop
+from .conftest import Gate
+from .emulators.proxy import Answer, Asked, Forward
+
+AT_ONCE = 6
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a run ended: what its journal holds, and under which epochs."""
+
+    kinds: tuple[str, ...]
+    epochs: frozenset[int | None]
+
+
+class Sieve:
+    """Drops the n-th answer to the requests of each run; runs are told apart by their prefix."""
+
+    def __init__(self) -> None:
+        self.drop: dict[str, int] = {}
+        self.seen: Counter[str] = Counter()
+        self.dropped: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def rule(self, asked: Asked, forward: Forward) -> Answer | None:
+        answer = forward(asked)
+        with self._lock:
+            for run, number in self.drop.items():
+                if run in asked.target or run.encode() in asked.body[:2000]:
+                    self.seen[run] += 1
+                    if self.seen[run] == number:
+                        self.dropped[run] += 1
+                        return None
+        return answer
+
+
+async def once(url: str) -> Ran:
+    backend = CairnBackend.open(url)
+    engine = Engine(backend.ports, Site.local("w"), registry=shop.registry)
+    eid = await engine.start(shop.fulfil, "a", 3, key="k")
+    await engine.worker().run_until_idle()
+    assert await engine.result(eid, timeout=30) == ["a-1", "a-2", "a-3"]
+    entries = (await backend.ports.journal.read(eid)).entries
+    await engine.close()
+    await backend.close()
+    assert isinstance(entries[-1].body, ExecutionCompleted)
+    return Ran(tuple(type(one.body).__name__ for one in entries), frozenset(one.by.site.epoch for one in entries))
+
+
+async def test_any_one_lost_answer_changes_nothing(gate: Gate, record_property) -> None:
+    sieve = Sieve()
+    gate.proxy.rule = sieve.rule
+
+    async def run(number: int) -> Ran:
+        token = SYSTEM.token()
+        url = gate.url(token, connections=4)
+        async with CairnBackend.open(url) as backend:
+            await backend.check()  # lays out the bucket
+        sieve.drop[token] = number
+        return await once(url)
+
+    whole = await run(0)
+    (total,) = sieve.seen.values()
+    record_property(f"requests of three steps on {gate.service.scheme}", total)
+    assert len(whole.epochs - {None, 0}) == 1
+    for first in range(1, total + 1, AT_ONCE):
+        ran = await asyncio.gather(*map(run, range(first, min(first + AT_ONCE, total + 1))))
+        assert ran == [whole] * len(ran)
+    assert sum(sieve.dropped.values()) >= total - 2, "runs differ by a request or two in how they poll"
