@@ -44,7 +44,8 @@ class Died(BaseException):
 class Mortal:
     """A port that does nothing once its process is dead, and that counts what is asked of it."""
 
-    def __init__(self, port: Any, process: Process) -> None:
+    def __init__(self, name: str, port: Any, process: Process) -> None:
+        self._name = name
         self._port = port
         self._process = process
 
@@ -52,9 +53,14 @@ class Mortal:
         method = getattr(self._port, name)
 
         async def call(*args: Any, **kwargs: Any) -> Any:
-            self._process.about_to(f"{type(self._port).__name__}.{name}")
+            process = self._process
+            process.about_to(f"{self._name}.{name}")
+            trouble = process.trouble.get(f"{self._name}.{name}")
+            if trouble is not None:
+                await trouble()
+            process.alive()
             answer = await method(*args, **kwargs)
-            self._process.has_done()
+            process.has_done()
             return answer
 
         return call
@@ -91,7 +97,9 @@ class Process:
     """One process of the fleet: an engine, and a worker and a sweeper if they are started.
 
     Attributes:
-        calls: the port calls made so far, by name.
+        calls: the port calls made so far, by name: ``journal.append``.
+        trouble: awaited before each call of a name; may wait, or raise.
+        frozen: for the tests that make it hang.
         dies_at: the number of the call that it does not survive; ``dies_after``: whether that call is still done.
     """
 
@@ -99,8 +107,9 @@ class Process:
         self.fleet = fleet
         self.name = name
         self.world = ProcessWorld(fleet.clock, name=name)
-        self.dead = False
+        self.dead = self.frozen = False
         self.calls: list[str] = []
+        self.trouble: dict[str, Callable[[], Awaitable[None]]] = {}
         self.dies_at: int | None = None
         self.dies_after = False
         self.backend = fleet.open(self.world, wrap)
@@ -111,7 +120,7 @@ class Process:
 
     def _mortal(self, ports: Ports) -> Ports:
         wrapped: dict[str, Any] = {
-            field.name: Mortal(getattr(ports, field.name), self)
+            field.name: Mortal(field.name, getattr(ports, field.name), self)
             for field in fields(ports)
             if field.name not in ("fork", "poll_hint_s")
         }
@@ -122,17 +131,20 @@ class Process:
 
     def about_to(self, name: str) -> None:
         """A port is called."""
-        if self.dead:
-            raise Died
+        self.alive()
         self.calls.append(name)
         if self.dies_at is not None and len(self.calls) >= self.dies_at and not self.dies_after:
             self.kill()
             raise Died
 
-    def has_done(self) -> None:
-        """A port has answered."""
+    def alive(self) -> None:
+        """A dead process goes no further."""
         if self.dead:
             raise Died
+
+    def has_done(self) -> None:
+        """A port has answered."""
+        self.alive()
         if self.dies_at is not None and len(self.calls) >= self.dies_at:
             self.kill()
             raise Died
@@ -293,9 +305,13 @@ class Fleet:
         assert epochs == sorted(epochs)
         memos = [entry.body.fid for entry in entries if isinstance(entry.body, FrameCompleted)]
         assert len(memos) == len(set(memos))
-        for queue in await self.ports.queue.queues():
-            left = [view.task for view in await self.ports.queue.list(queue) if view.task.kind != "DELEGATE"]
-            assert [task for task in left if task.target == eid] == []
+
+        async def no_tasks() -> bool:
+            queues = await self.ports.queue.queues()
+            left = [view.task for queue in queues for view in await self.ports.queue.list(queue, limit=1000)]
+            return not any(task.target == eid and task.kind != "DELEGATE" for task in left)
+
+        await self.until(no_tasks, limit_s=120)
         assert [timer for timer in await self.ports.timers.pending() if timer.eid == eid] == []
         channels = {frame.metadata["channel"] for frame in fold.frames.values() if frame.kind is FrameKind.RECEIVE}
         for channel in channels:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
@@ -153,7 +154,7 @@ async def test_a_step_is_tried_again_by_its_policy(fleet: Fleet) -> None:
     fleet.process("w").work()
     eid = await fleet.engine.start(patient)
     assert await fleet.value(eid) == "now"
-    waits = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    waits = [later - earlier for earlier, later in itertools.pairwise(times)]
     assert waits == pytest.approx([1, 10, 100], abs=2.5), "short waits stay in the worker, long ones are timers"
     entries = await fleet.entries(eid)
     assert attempts_of(entries) == [1, 2, 3, 4]

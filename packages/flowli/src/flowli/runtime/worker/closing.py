@@ -10,6 +10,7 @@ import structlog
 
 from flowli.domain.errors import BackendError, LeaseLost
 from flowli.domain.ports import Lease
+from flowli.domain.tasks import Task
 from flowli.runtime.protocols.bury import bury
 from flowli.runtime.protocols.standing import Standing
 from flowli.runtime.services import Services
@@ -105,7 +106,7 @@ class Closing:
     async def _set_aside(self, guard: TaskGuard, cause: str) -> None:
         lease, services = guard.lease, self._services
         try:
-            if await bury(services, lease, cause, self._acquire):
+            if await bury(services, lease, cause, lambda standing: self._acquire(standing, lease.task)):
                 _log.error("task set aside", task=lease.task.task_id, cause=cause)
             else:
                 delay_s = services.config.exec_ttl_s
@@ -115,8 +116,8 @@ class Closing:
         finally:
             self._renewals.forget(guard)
 
-    async def _acquire(self, standing: Standing) -> Lease | None:
-        got = await self._leases.acquire(standing.execution.eid, free_epoch=standing.fold.released_epoch)
+    async def _acquire(self, standing: Standing, task: Task) -> Lease | None:
+        got = await self._leases.acquire(standing.execution.eid, task, free_epoch=standing.fold.released_epoch)
         return got.lease if isinstance(got, LeaseGuard) else None
 
     def _failed(self, guard: TaskGuard, error: BaseException) -> None:

@@ -117,7 +117,7 @@ class Executions:
                 kept = True
                 await self._keep(warm)
                 return Ack()
-            got = await self._leases.acquire(task.target, free_epoch=fold.released_epoch, seen=warm.guard.lease)
+            got = await self._leases.acquire(task.target, task, free_epoch=fold.released_epoch, seen=warm.guard.lease)
             if isinstance(got, LeaseGuard):
                 active.guard = got
                 moved = any(request.verb == "migrate" for request in got.lease.requests)
@@ -140,7 +140,7 @@ class Executions:
         workflow = services.registry.find(execution.workflow, execution.version)
         if workflow is None:
             return self._unknown(execution)
-        got = await self._leases.acquire(execution.eid)
+        got = await self._leases.acquire(execution.eid, task)
         if isinstance(got, LeaseGuard):
             active.guard = got
             if got.epoch == 1 and execution.origin is None:
@@ -168,9 +168,10 @@ class Executions:
                 self._renewals.forget(active.guard)
         assert fold is not None
         if active.guard is None:
-            got = await self._leases.acquire(task.target, free_epoch=fold.released_epoch, seen=looked.lease)
+            got = await self._leases.acquire(task.target, task, free_epoch=fold.released_epoch, seen=looked.lease)
             if not isinstance(got, LeaseGuard):
-                # of an execution that nobody has released, any task may be the one that carries it on
+                if is_journaled(task, fold) and not self._leases.carries(task, got):
+                    return Ack()
                 await self._leases.wake(task, got)
                 return GiveBack("the execution is owned elsewhere", self._leases.delay_s(task))
             active.guard = got

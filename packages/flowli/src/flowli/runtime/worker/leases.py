@@ -13,6 +13,7 @@ from flowli.runtime.worker.renewal import LeaseGuard
 __all__ = ["ExecutionLeases"]
 
 _REMEMBERED = 4096
+_CARRIER = "task"
 
 
 class ExecutionLeases:
@@ -29,11 +30,12 @@ class ExecutionLeases:
         self._delays: OrderedDict[str, float] = OrderedDict()
 
     async def acquire(
-        self, eid: Eid, *, free_epoch: int | None = None, seen: Lease | None = None
+        self, eid: Eid, task: Task, *, free_epoch: int | None = None, seen: Lease | None = None
     ) -> LeaseGuard | Lease:
         """Take the lease, or the lease as somebody else holds it.
 
         Args:
+            task: for which it is taken. It carries the execution on, should this owner vanish: the lease names it.
             free_epoch: the journal says that this epoch has ended; None if the journal was not read.
             seen: the lease as it was last written here, which saves reading it.
         """
@@ -42,11 +44,18 @@ class ExecutionLeases:
         if left is not None:
             free_epoch = max(left, free_epoch or 0)
         deadline_s = world.boottime_s() + ttl_s
-        got = await self._services.ports.ownership.acquire(eid, self._holder, ttl_s, free_epoch=free_epoch, seen=seen)
+        got = await self._services.ports.ownership.acquire(
+            eid, self._holder, ttl_s, free_epoch=free_epoch, seen=seen, state={_CARRIER: task.task_id}
+        )
         if isinstance(got, Acquired):
             self._left.pop(eid, None)
             return LeaseGuard(world, ttl_s, deadline_s, lease=got.lease)
         return got.lease
+
+    def carries(self, task: Task, held: Lease) -> bool:
+        """Whether ``task`` may be the one for which the lease was taken."""
+        carrier = held.state.get(_CARRIER) if isinstance(held.state, dict) else None
+        return carrier in (None, task.task_id)
 
     async def release(self, guard: LeaseGuard) -> None:
         """Let a lease go under which nothing was journaled."""
