@@ -62,10 +62,13 @@ def _fits(frame: LiveFrame, message: Message) -> bool:
 
 @dataclass(slots=True)
 class _ChannelView:
-    """What this owner has read of one channel, ``begin`` to ``position``; its last read began at ``looked_at``."""
+    """What this owner has read of one channel, up to ``position``; its last read began at ``looked_at``.
 
-    begin: Position
+    With ``begin`` it has left out messages before that, which the receives so far cannot have.
+    """
+
     position: Position
+    begin: Position | None = None
     looked_at: Timestamp | None = None
     unread: list[Message] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
@@ -108,11 +111,11 @@ class Waits:
 
     def _view(self, channel: str, action: ReceiveMessage) -> _ChannelView:
         """The view of a channel, begun anew if this receive may have a message that lies before it."""
-        begin = max(self._cursor(channel), Position(max(0, action.after.commit - 1), 0))
-        view = self._views.get(channel)
-        if view is None or begin < view.begin:
-            waiting = [] if view is None else view.waiting
-            view = self._views[channel] = _ChannelView(begin, begin, waiting=waiting)
+        after, view = Position(max(0, action.after.commit - 1), 0), self._views.get(channel)
+        if view is None or (view.begin is not None and after < view.begin):
+            cursor = self._cursor(channel)
+            begin, waiting = (after if after > cursor else None), [] if view is None else view.waiting
+            view = self._views[channel] = _ChannelView(max(cursor, after), begin, waiting=waiting)
         return view
 
     def _cursor(self, channel: str) -> Position:
