@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from typing import Any
 
@@ -24,6 +25,7 @@ from flowli.testing.replay import new_session
 from .live import Live, execution_of, is_command, settle
 from .programs import programs, registry, workflow
 
+EXAMPLES = int(os.environ.get("FLOWLI_TEST_EXAMPLES", "150"))
 ENDS = (ExecutionCompleted, ExecutionFailed, ExecutionCancelled)
 BY_OWNERS = (ExecutionResumed, ExecutionSuspended)
 
@@ -79,7 +81,7 @@ def check(ops: list[Any], live: Live, trace: list[Any]) -> None:
 
 
 @given(ops=programs(), seed=st.integers(0, 2**32), cancels=st.integers(0, 2), crashes=st.integers(0, 2))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_program_replays_from_every_prefix(ops: list[Any], seed: int, cancels: int, crashes: int) -> None:
     trace: list[Any] = []
     live = Live(workflow(trace), [ops], random.Random(seed), cancels=cancels, crashes=crashes)
