@@ -97,3 +97,7 @@ def test_only_credentials_that_will_not_work_again_are_read_anew():
     assert expired(auth.RefreshError("invalid_grant"))
     assert not expired(auth.RefreshError("busy", retryable=True))
     assert not expired(sdk.Forbidden("denied"))
+
+
+def test_an_address_without_tls_gets_no_credentials():
+    assert "begins with https://" in str(refusal(auth.InvalidOperation("anonymous"), call("get")))

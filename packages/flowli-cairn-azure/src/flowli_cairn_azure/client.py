@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from os import environ
 from typing import Any
@@ -18,6 +19,8 @@ from flowli_cairn_azure.config import AzureConfig
 
 __all__ = ["AzureClient", "make_client"]
 
+# They warn, over many lines, of what is then raised and said in one.
+_TALKATIVE = ("azure.core", "azure.identity", "azure.storage")
 _API_VERSION = "2026-02-06"  # the first in which a listing can begin after a name
 
 
@@ -44,6 +47,10 @@ def make_client(config: AzureConfig) -> AzureClient:
     Raises:
         StoreConfigError: no account is named anywhere.
     """
+    for name in _TALKATIVE:
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:  # whoever wants to hear it has said so
+            logger.setLevel(logging.ERROR)
     session = requests.Session()
     pool = HTTPAdapter(pool_connections=2, pool_maxsize=config.connections, max_retries=0)
     session.mount("https://", pool)

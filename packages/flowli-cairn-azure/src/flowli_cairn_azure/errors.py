@@ -98,7 +98,7 @@ def answered(error: Exception) -> bool:
 
 def expired(error: Exception) -> bool:
     """Whether the credentials are no longer valid, so that looking for them anew may find newer ones."""
-    return isinstance(error, ClientAuthenticationError) and _code(error) in ("AuthenticationFailed", "")
+    return isinstance(error, ClientAuthenticationError) and _code(error) == "AuthenticationFailed"
 
 
 def fate(error: Exception, call: Call) -> Unknown:

@@ -140,6 +140,11 @@ def unusable(error: Exception, call: Call) -> StoreError:
 
 
 def _not_let_in(error: auth.GoogleAuthError, call: Call) -> StoreError:
+    if isinstance(error, auth.InvalidOperation):
+        return StorePermission(
+            f"{call.where} wants credentials, and none are sent to an address without TLS",
+            "Give an endpoint_url that begins with https://",
+        )
     if isinstance(error, auth.DefaultCredentialsError):
         return StorePermission(
             f"There are no credentials for {call.where}",

@@ -1,0 +1,140 @@
+"""Many keys, long keys, slots that clean-up emptied, stores that take one write a second: K04, K05, K08, K10."""
+
+import asyncio
+import json
+import threading
+import time
+
+import pytest
+
+from flowli import CairnBackend, Engine, EngineConfig, Site
+from flowli.cairn.database import Cairn
+from flowli.cairn.errors import KeyRefused, LogFenced
+from flowli.cairn.log import Position
+from flowli.cairn.write import Lost, Won
+from flowli.stores import open_store
+from flowli.testing.stores import CountingStore
+from flowli.world import SYSTEM
+
+from . import shop
+from .conftest import Gate
+from .emulators.answers import answer
+from .emulators.proxy import Answer, Asked, Forward
+
+MANY = {"az": 260}  # Azurite is slow; the others get more keys than one page or one batch of deletes holds
+
+
+@pytest.fixture
+async def store(url: str):
+    opened = open_store(url)
+    yield opened
+    await opened.close()
+
+
+async def test_more_keys_than_a_page_are_listed_and_deleted(store):
+    keys = [f"q/{number:05d}" for number in range(MANY.get(store.url.partition(":")[0], 1005))]
+    await asyncio.gather(*(store.put(key, b"x", if_absent=True) for key in keys))
+    first = await store.list("q/")
+    assert [one.key for one in first.items] == keys[:1000]
+    assert first.more == (len(keys) > 1000)
+    second = await store.list("q/", after=first.items[-1].key)
+    assert [one.key for one in second.items] == keys[1000:]
+    assert not second.more
+    await store.delete_many(keys)
+    assert await store.list("q/") == type(first)((), False)
+
+
+@pytest.mark.parametrize("size", [255, 256, 900])
+async def test_long_keys_are_kept_apart_and_too_long_ones_never_leave(store, size):
+    counted = CountingStore(store)
+    cairn = Cairn(counted, SYSTEM)
+    keys = [f"k/{'a' * (size - 3)}{last}" for last in "aA."]
+    for key in keys:
+        assert isinstance(await store.put(key, key.encode(), if_absent=True), Won)
+        assert isinstance(await store.put(key, b"", if_absent=True), Lost)
+    assert [one.key for one in (await store.list("k/")).items] == sorted(keys)
+    assert (await store.get(keys[0])).data == keys[0].encode()
+    with pytest.raises(KeyRefused, match="901 bytes long and the limit is 900"):
+        await cairn.documents.create("x" * 901, {})
+    assert counted.requests == []
+
+
+async def test_a_writer_that_slept_is_fenced_where_clean_up_emptied_its_slot(store):
+    """K04: its put-if-absent would win; the boundary says that it comes too late."""
+    slept, quick = (Cairn(store.fork(), SYSTEM, retire_grace_s=0.0) for _ in range(2))
+    late, log = slept.log("wf", trimmable=True), quick.log("wf", trimmable=True)
+    await log.append_next([{"n": 0}], "quick")
+    tail = (await late.read()).position
+    end = await log.append_next([{"n": 1}], "quick")
+    await log.trim(end)
+    await log.drop_trimmed()
+    with pytest.raises(LogFenced, match="below its boundary"):
+        await late.append([{"n": "late"}], after=tail, writer="slept")
+    assert (await store.list("logs/wf/log/")).items == ()
+    assert await late.append_next([{"n": "next"}], "slept") == Position(3, 3)
+    for cairn in (slept, quick):
+        await cairn.store.close()
+
+
+class OneWriteASecond:
+    """What Google says of an object that was written less than a second ago."""
+
+    def __init__(self) -> None:
+        self.refused = self.passed = 0
+        self._last: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def rule(self, asked: Asked, forward: Forward) -> Answer:
+        if asked.method != "POST":
+            return forward(asked)
+        name = json.loads(asked.body.split(b"\r\n\r\n")[1].partition(b"\r\n")[0])["name"]
+        now = time.monotonic()
+        with self._lock:
+            if now - self._last.get(name, -1.0) < 1.0:
+                self.refused += 1
+                return answer("gs", "throttle")
+            self._last[name] = now
+            self.passed += 1
+        return forward(asked)
+
+
+@pytest.mark.parametrize("service", ["gs"], indirect=True)
+async def test_twenty_steps_on_a_store_that_takes_one_write_a_second_of_a_key(gate: Gate, record_property):
+    slow = OneWriteASecond()
+    backend = CairnBackend.open(gate.url())
+    await backend.check()
+    gate.proxy.rule = slow.rule
+    config = EngineConfig(exec_ttl_s=6.0, task_ttl_s=6.0)
+    engine = Engine(backend.ports, Site.local("w"), registry=shop.registry, config=config)
+    eid = await engine.start(shop.fulfil, "a", 20)
+    await engine.worker().run_until_idle()
+    assert await engine.result(eid, timeout=30) == [f"a-{number}" for number in range(1, 21)]
+    entries = (await backend.ports.journal.read(eid)).entries
+    assert len({one.by.site.epoch for one in entries} - {None, 0}) == 1
+    record_property("writes of 20 steps at one a second", f"{slow.passed}, and {slow.refused} refused")
+    assert slow.refused <= slow.passed
+    await engine.close()
+    await backend.close()
+
+
+async def test_a_store_that_throttles_everything_for_a_while_only_delays(gate: Gate):
+    backend = CairnBackend.open(gate.url())
+    await backend.check()
+    engine = Engine(backend.ports, Site.local("w"), registry=shop.registry)
+    eid = await engine.start(shop.fulfil, "a")
+    until = time.monotonic() + 1.5
+    refused = 0
+
+    def rule(asked: Asked, forward: Forward) -> Answer:
+        nonlocal refused
+        if time.monotonic() > until:
+            return forward(asked)
+        refused += 1
+        return answer(gate.service.scheme, "busy")
+
+    gate.proxy.rule = rule
+    await engine.worker().run_until_idle()
+    assert await engine.result(eid, timeout=30) == [f"a-{number}" for number in range(1, 6)]
+    assert 0 < refused < 60
+    await engine.close()
+    await backend.close()
