@@ -1,6 +1,6 @@
 """Histories that are kept in the repository: recorded once on Python 3.11, replayed by every Python since.
 
-``python -m`` is not needed to add one: ``FLOWLI_TEST_RECORD=1`` makes this file write those that are missing.
+To add one, give its code a name in ``KEPT`` and run this file with ``FLOWLI_TEST_RECORD=1``: it writes what is missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from flowli.testing.replay import read_history, replay, write_history
 
 from .fan_out import fan_out
 from .live import Live, calm
-from .programs import fails, registry, smaller, value, workflow
+from .programs import fails, registry, smaller, workflow
 from .test_deliveries import five_things, shop_with_check, with_clean_up
 
 HERE = Path(__file__).parent / "histories"
@@ -61,10 +61,6 @@ async def patient(ctx: Context) -> list[str]:
     except Exception as error:
         said.append(str(error))
     return said
-
-
-def program(ctx: Context, ops: list[Any]) -> Any:
-    raise AssertionError("only its name is used")
 
 
 KEPT: dict[str, tuple[Callable[[], Live], Any]] = {

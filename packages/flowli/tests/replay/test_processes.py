@@ -18,10 +18,13 @@ from .fan_out import fan_out
 from .live import calm
 
 HERE = Path(__file__).parent
+GUARD = HERE.parent / "guard"
 SOURCE = Path(flowli.__file__).parents[1]
 INNER = "FLOWLI_TEST_INNER"
-PACKAGES = "cattrs click hypothesis msgpack orjson pluggy pytest pytest-asyncio rich structlog uuid-utils".split(" ")
-NEEDED = f"import {', '.join(PACKAGES)}".replace("-", "_")
+TESTS = (HERE / "test_histories.py", HERE / "test_programs.py", HERE / "test_loop.py", HERE / "test_drop.py")
+PACKAGES = ("cattrs", "click", "msgpack", "orjson", "pluggy", "rich", "structlog", "uuid-utils")
+TEST_PACKAGES = ("hypothesis", "pytest", "pytest-asyncio")
+NEEDED = f"import {', '.join((*PACKAGES, *TEST_PACKAGES))}".replace("-", "_")
 
 
 def run(python: str, *arguments: str, seed: str = "0") -> str:
@@ -71,21 +74,11 @@ OTHERS = {} if os.environ.get(INNER) else others()
 @pytest.mark.skipif(not OTHERS, reason="this machine has no other Python from 3.11 on")
 @pytest.mark.parametrize("minor", sorted(OTHERS) or ["none"])
 def test_another_python_replays_alike(minor: str, tmp_path: Path) -> None:
-    """The tests of this folder and of the guard, kept histories among them, under another interpreter."""
+    """Kept histories, random programs, the loop and the guard, under another interpreter."""
     python = environment(minor, OTHERS[minor], tmp_path)
-    tests = [str(HERE), str(HERE.parent / "guard")]
-    env = {**os.environ, "PYTHONPATH": str(SOURCE), INNER: "1", "FLOWLI_TEST_EXAMPLES": "40"}
-    command = [
-        python,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-c",
-        str(HERE.parents[3] / ".pytest.ini"),
-        *tests,
-    ]
+    settings = str(HERE.parents[3] / ".pytest.ini")
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", settings, *map(str, TESTS), str(GUARD)]
+    env = {**os.environ, "PYTHONPATH": str(SOURCE), INNER: "1", "FLOWLI_TEST_EXAMPLES": "25"}
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     assert " passed" in done.stdout
@@ -99,10 +92,8 @@ def environment(minor: str, python: str, folder: Path) -> str:
     if uv is None:
         pytest.skip(f"Python {minor} lacks what flowli needs, and uv is not here to make an environment for it")
     inside = str(made / "bin" / "python")
-    for command in (
-        ["venv", "--quiet", "--python", python, str(made)],
-        ["pip", "install", "--python", inside, *PACKAGES],
-    ):
+    install = ["pip", "install", "--python", inside, *PACKAGES, *TEST_PACKAGES]
+    for command in (["venv", "--quiet", "--python", python, str(made)], install):
         done = subprocess.run([uv, *command], capture_output=True, text=True, timeout=120, check=False)
         if done.returncode:
             pytest.skip(f"an environment for Python {minor} could not be made: {done.stderr[-300:]}")
