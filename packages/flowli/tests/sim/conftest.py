@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 
 import pytest
 import structlog
 
 
 @pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    before = structlog.get_config()
+def _quiet(_own_logging: None) -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    yield
-    structlog.configure(**before)

@@ -23,8 +23,8 @@ class Hub:
     def __init__(self, world: World) -> None:
         self._world = world
         self._owners: dict[Eid, Callable[[str], None]] = {}
-        self._queue_waiters: dict[str, set[asyncio.Event]] = defaultdict(set)
-        self._end_waiters: dict[Eid, set[asyncio.Event]] = defaultdict(set)
+        self._queue_waiters: dict[str, dict[asyncio.Event, None]] = defaultdict(dict)
+        self._end_waiters: dict[Eid, dict[asyncio.Event, None]] = defaultdict(dict)
         self._queue_wakes: dict[str, int] = defaultdict(int)
 
     def owned(self, eid: Eid, wake: Callable[[str], None]) -> None:
@@ -72,10 +72,10 @@ class Hub:
         """Wait until this process sees the end of ``eid``; False after ``timeout_s`` seconds."""
         return await self._wait(self._end_waiters, (eid,), timeout_s)
 
-    async def _wait(self, waiters: dict[K, set[asyncio.Event]], keys: tuple[K, ...], timeout_s: float) -> bool:
+    async def _wait(self, waiters: dict[K, dict[asyncio.Event, None]], keys: tuple[K, ...], timeout_s: float) -> bool:
         event = asyncio.Event()
         for key in keys:
-            waiters[key].add(event)
+            waiters[key][event] = None
         woken = asyncio.ensure_future(event.wait())
         timer = asyncio.ensure_future(self._world.sleep(timeout_s))
         try:
@@ -84,7 +84,7 @@ class Hub:
             woken.cancel()
             timer.cancel()
             for key in keys:
-                waiters[key].discard(event)
+                waiters[key].pop(event, None)
                 if not waiters[key]:
                     del waiters[key]
         return event.is_set()

@@ -115,7 +115,7 @@ async def tidy(owner: Owner) -> None:
         traces.timers.remove(timer)
 
     await asyncio.gather(
-        *(unmark(channel) for channel in marked - waited),
+        *(unmark(channel) for channel in sorted(marked - waited)),
         *(cancel(timer) for timer in traces.timers if timer.due_at != needed),
         _withdraw(owner),
     )

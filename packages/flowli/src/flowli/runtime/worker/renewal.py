@@ -131,7 +131,8 @@ class Renewals:
         self._ports = ports
         self._world = world
         self._tick_s = tick_s
-        self._guards: set[LeaseGuard | TaskGuard] = set()
+        # in the order of watching, so that a run can be repeated
+        self._guards: dict[LeaseGuard | TaskGuard, None] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._background: Background | None = None
         self._task: asyncio.Task[None] | None = None
@@ -155,11 +156,11 @@ class Renewals:
 
     def watch(self, guard: LeaseGuard | TaskGuard) -> None:
         """Renew ``guard`` from now on."""
-        self._guards.add(guard)
+        self._guards[guard] = None
 
     def forget(self, guard: LeaseGuard | TaskGuard) -> None:
         """Let ``guard`` expire or be released."""
-        self._guards.discard(guard)
+        self._guards.pop(guard, None)
 
     async def _run(self, ports: Ports) -> None:
         under_way: set[asyncio.Task[None]] = set()

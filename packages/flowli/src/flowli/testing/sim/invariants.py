@@ -214,7 +214,8 @@ def _judge_leftovers(cluster: Cluster) -> list[str]:
     for prefix in ("wf/queues/", "wf/waits/"):
         for key in cluster.bucket.keys(prefix):
             eid = next((eid for eid in cluster.expected if str(eid) in key), None)
-            if eid is not None and ended(cluster, eid) and cluster.bucket.objects[key][0]:
+            kept = "/dead/" in key
+            if eid is not None and not kept and ended(cluster, eid) and cluster.bucket.objects[key][0]:
                 problems.append(f"L2: {key} is left of an execution that has ended")
     return problems
 

@@ -95,9 +95,9 @@ class Case:
             )
             if order not in ORDERS or any(fault not in ALL for _, fault in found):
                 raise ValueError(line)
+            return cls(workload, int(seed), found, order, host == "one-host", int(storm))
         except ValueError:
             raise ValueError(f"{line!r} names no run; it has the form steps:1:ttl:hosts:0:vanish@17") from None
-        return cls(workload, int(seed), found, order, host == "one-host", int(storm))
 
 
 def run_case(case: Case, workloads: dict[str, Workload] | None = None) -> tuple[Outcome, Cluster]:
