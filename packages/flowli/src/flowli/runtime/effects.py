@@ -11,10 +11,11 @@ from flowli.domain.channels import Message
 from flowli.domain.data import Data, Scalar
 from flowli.domain.entries import START, Announced, AttributesSet, ControlBody, ControlEntry, TaskEnqueued
 from flowli.domain.execution import Execution
-from flowli.domain.ids import Eid
+from flowli.domain.ids import Eid, Fid
 from flowli.domain.provenance import Provenance
 from flowli.domain.tasks import Task, TaskKind
 from flowli.runtime.protocols.deliver import check_receiver, deliver, sent_before
+from flowli.runtime.protocols.named_lease import leave_lease, take_lease
 from flowli.runtime.registry import Registry
 from flowli.runtime.replay.calls import CallEffect, LiveFrame
 from flowli.runtime.services import Services
@@ -47,18 +48,60 @@ class Effects:
         """A logger that is silent during replay."""
         return _quiet if replaying else self._logger
 
-    def send(self, eid: Eid, channel: str, payload: Data, correlation: str | None) -> CallEffect:
-        """Send once: the message's id is that of the frame, and the channel is searched for it before a second try."""
+    def send(self, eid: Eid | None, channel: str, payload: Data, correlation: str | None) -> CallEffect:
+        """Send once: the message's id is that of the frame, and the channel is searched for it before a second try.
+
+        Args:
+            eid: the receiver; None for everyone who receives on a global channel.
+        """
 
         async def perform(frame: LiveFrame) -> Data:
             services, by = self._services, self._by()
             message = Message(f"{self._execution.eid}/{frame.fid}", channel, payload, by, correlation)
             sent = await sent_before(services.ports, message) if frame.relaunched else None
             # a message that an earlier owner sent may have ended its receiver by now
-            marker = await check_receiver(services.ports, eid, channel) if sent is None else None
+            marker = await check_receiver(services.ports, eid, channel) if sent is None and eid is not None else None
             again = START if sent is not None else None
             sent = await deliver(services.ports, services.hub, message, eid=eid, by=by, search_after=again, seen=marker)
             return sent.seq
+
+        return CallEffect(perform)
+
+    def note(self, channel: str, payload: Data, correlation: str | None = None) -> CallEffect:
+        """Put a message, once, into a channel of the execution itself on which no execution receives."""
+
+        async def perform(frame: LiveFrame) -> Data:
+            message = Message(f"{self._execution.eid}/{frame.fid}", channel, payload, self._by(), correlation)
+            sent = await sent_before(self._services.ports, message) if frame.relaunched else None
+            if sent is None:
+                await self._services.ports.channel.send(message)
+            return None
+
+        return CallEffect(perform)
+
+    def tail(self, channel: str) -> CallEffect:
+        """Where a channel ends."""
+
+        async def perform(frame: LiveFrame) -> Data:
+            end = await self._services.ports.channel.end(channel)
+            return f"{end.commit}.{end.seq}"
+
+        return CallEffect(perform)
+
+    def take_lease(self, name: str, fid: Fid) -> CallEffect:
+        """Take a named lease, or stand in the line for it; ``fid`` is the holder, this frame if it is empty."""
+
+        async def perform(frame: LiveFrame) -> Data:
+            return await take_lease(self._services, self._execution, name, fid or frame.fid, self._by())
+
+        return CallEffect(perform)
+
+    def leave_lease(self, name: str, fid: Fid) -> CallEffect:
+        """Let a named lease go, or leave the line for it."""
+
+        async def perform(frame: LiveFrame) -> Data:
+            await leave_lease(self._services, self._execution.eid, name, fid, self._by())
+            return None
 
         return CallEffect(perform)
 

@@ -1,9 +1,13 @@
-"""The engine, its verbs split by concern: starting, results, signals, operating, reading."""
+"""The engine, its verbs split by concern: starting, results, signals, updates, what is shown, operating, forking,
+erasing, roles, reading.
+"""
 
 from __future__ import annotations
 
 from flowli.runtime.engine.engine import Engine
 from flowli.runtime.engine.reading import ExecutionView
+from flowli.runtime.engine.roles import Role
+from flowli.runtime.engine.showing import Shown, StreamPage
 from flowli.runtime.engine.starting import StartResult
 
-__all__ = ["Engine", "ExecutionView", "StartResult"]
+__all__ = ["Engine", "ExecutionView", "Role", "Shown", "StartResult", "StreamPage"]

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from flowli.domain.execution import ExecutionStatus
 from flowli.runtime.engine.forking import ForkVerbs
 from flowli.runtime.engine.reading import ReadVerbs
-from flowli.runtime.engine.signals import SignalVerbs
+from flowli.runtime.engine.roles import RoleVerbs
+from flowli.runtime.engine.showing import ShowVerbs
+from flowli.runtime.engine.updating import UpdateVerbs
 
 if TYPE_CHECKING:
     from flowli.runtime.retention import Retention
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 
-class Engine(ReadVerbs, SignalVerbs, ForkVerbs):
+class Engine(ReadVerbs, UpdateVerbs, ShowVerbs, ForkVerbs, RoleVerbs):
     """Starts executions, sends them messages, waits for them, looks at them and moves them.
 
     It holds no state of an execution: any number of engines can work on one bucket, in any number of processes. Its

@@ -54,10 +54,10 @@ class SignalVerbs(EngineBase):
             sent_earlier = None if key is None else await sent_before(self.ports, message)
             if sent_earlier is None:
                 raise
-            return _seq(sent_earlier, message)
+            return self._same(sent_earlier, message)
         after = None if key is None else START
         sent = await deliver(self.ports, self.hub, message, eid=eid, by=message.sent_by, search_after=after, seen=seen)
-        return _seq(sent, message)
+        return self._same(sent, message)
 
     async def broadcast(
         self,
@@ -72,7 +72,7 @@ class SignalVerbs(EngineBase):
         message = self._message(global_channel(channel), payload, key, correlation, actor)
         after = None if key is None else START
         sent = await deliver(self.ports, self.hub, message, eid=None, by=message.sent_by, search_after=after)
-        return _seq(sent, message)
+        return self._same(sent, message)
 
     def _message(
         self, channel: str, payload: object, key: str | None, correlation: str | None, actor: Actor | None
@@ -82,11 +82,12 @@ class SignalVerbs(EngineBase):
         identity = self.world.token() if key is None else check_key("key", key)
         return Message(identity, channel, data, self._by(actor), correlation)
 
-
-def _seq(sent: Message, message: Message) -> int:
-    if (sent.payload, sent.correlation) != (message.payload, message.correlation):
-        raise DispatchConflict(
-            f"key {message.id!r} was used for another message on channel '{message.channel}' (number {sent.seq}); "
-            "use another key"
-        )
-    return sent.seq
+    @staticmethod
+    def _same(sent: Message, message: Message) -> int:
+        """The number of a message that stands, which must be the one that was meant."""
+        if (sent.payload, sent.correlation) != (message.payload, message.correlation):
+            raise DispatchConflict(
+                f"key {message.id!r} was used for another message on channel '{message.channel}' (number {sent.seq}); "
+                "use another key"
+            )
+        return sent.seq

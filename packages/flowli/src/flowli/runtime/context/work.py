@@ -1,0 +1,160 @@
+"""Steps, children and sleeps."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
+
+from flowli import codec
+from flowli.domain.data import Data
+from flowli.domain.errors import UsageError
+from flowli.domain.execution import ParentClose
+from flowli.domain.frames import FrameKind
+from flowli.domain.ids import check_name, child_eid
+from flowli.domain.retry import NO_RETRY, RetryPolicy
+from flowli.runtime.context.base import ContextBase, Seconds, frame_key, nothing, seconds
+from flowli.runtime.replay.calls import FrameCall, RunStep, StartChild, WaitUntil
+from flowli.timestamp import Timestamp
+
+if TYPE_CHECKING:
+    from flowli.runtime.context import Context
+
+__all__ = ["WorkCalls"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_STEP_OPTIONS = ("retry", "timeout", "name", "key", "irreversible")
+
+
+class WorkCalls(ContextBase):
+    """``step``, ``child``, ``sleep``, ``sleep_until``."""
+
+    @overload
+    def step(self, fn: Callable[..., Awaitable[T]], /, *args: Any, retry: RetryPolicy, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., T], /, *args: Any, retry: RetryPolicy, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., Awaitable[T]], /, *args: Any, timeout: Seconds, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., T], /, *args: Any, timeout: Seconds, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., Awaitable[T]], /, *args: Any, name: str, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., T], /, *args: Any, name: str, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., Awaitable[T]], /, *args: Any, key: str, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., T], /, *args: Any, key: str, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., Awaitable[T]], /, *args: Any, irreversible: bool, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., T], /, *args: Any, irreversible: bool, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> FrameCall[T]: ...
+
+    def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> FrameCall[Any]:
+        """Run ``fn`` outside the workflow and remember what it returned; it must be idempotent.
+
+        Beside the arguments of ``fn`` it takes these keywords, which ``fn`` itself cannot have:
+
+        Args:
+            fn: an async function, run on the worker's loop, or a plain one, run in its thread pool.
+            retry: a ``RetryPolicy``; by default there is one attempt.
+            timeout: seconds for one attempt.
+            name: defaults to the function's name.
+            key: tells this call apart from others by more than their order.
+            irreversible: marks a step that ``engine.replay`` must not repeat unasked.
+
+        Raises:
+            StepFailed: attempts ran out or the error was not retryable (when awaited).
+            UsageError: the arguments do not fit or cannot be recorded.
+        """
+        options = {option: kwargs.pop(option) for option in _STEP_OPTIONS if option in kwargs}
+        name = check_name("step", options.get("name") or _function_name(fn))
+        data = codec.arguments(fn, args, kwargs, skip_first=False)
+        hint = codec.return_hint(fn)
+        retry = options.get("retry") or NO_RETRY
+        action = RunStep(fn, args, kwargs, retry, seconds("timeout", options.get("timeout")), hint)
+        metadata: dict[str, Data] = {"irreversible": True} if options.get("irreversible") else {}
+        decode = functools.partial(_decode, hint)
+        return self._call(FrameKind.STEP, name, data, action, decode, options.get("key"), metadata)
+
+    def child(
+        self,
+        workflow: Callable[Concatenate[Context, P], Awaitable[T]],
+        /,
+        *args: Any,
+        key: str | None = None,
+        queue: str | None = None,
+        on_parent_close: str = "cancel",
+        timeout: Seconds | None = None,
+        **kwargs: Any,
+    ) -> FrameCall[T]:
+        """Start another workflow as a child and wait for its result. Starting it twice is one child.
+
+        Args:
+            workflow: a registered workflow function.
+            key: tells this call apart from others by more than their order.
+            queue: where the child runs; by default as its workflow says.
+            on_parent_close: ``cancel`` or ``abandon``: what becomes of it if this execution ends first.
+            timeout: execution timeout of the child.
+
+        Raises:
+            ChildFailed: it failed or was cancelled (when awaited).
+        """
+        found = self._effects.registry.of(workflow)
+        data = codec.arguments(found.fn, args, kwargs, skip_first=True)
+        hint = codec.return_hint(found.fn)
+        limit_s = seconds("timeout", timeout) if timeout is not None else found.timeout_s
+        where = check_name("queue", queue or found.queue)
+        frame = self._session.make(
+            self._parent,
+            FrameKind.CHILD,
+            found.name,
+            self._digest(data),
+            None,
+            functools.partial(_decode, hint),
+            key=frame_key(key),
+        )
+        eid = child_eid(self.eid, frame.fid)
+        frame.metadata = {"eid": str(eid)}
+        frame.action = StartChild(eid, found.name, found.version, data, where, ParentClose(on_parent_close), limit_s)
+        return FrameCall(self._session, frame)
+
+    def sleep(self, delay: Seconds) -> FrameCall[None]:
+        """Wait durably: for seconds or for months, through crashes and deploys.
+
+        Raises:
+            UsageError: the delay is negative.
+        """
+        return self._sleep(self._session.now + timedelta(seconds=seconds("sleep", delay) or 0.0))
+
+    def sleep_until(self, moment: datetime) -> FrameCall[None]:
+        """Wait durably until an instant; one that is past ends the wait at once.
+
+        Raises:
+            ValueError: ``moment`` has no time zone.
+        """
+        return self._sleep(Timestamp.from_datetime(moment))
+
+    def _sleep(self, due_at: Timestamp) -> FrameCall[None]:
+        due: Data = str(due_at)
+        return self._call(FrameKind.SLEEP, "sleep", due, WaitUntil(due_at), nothing, None, {"due_at": due})
+
+
+def _function_name(fn: Callable[..., Any]) -> str:
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    name = getattr(fn, "__name__", type(fn).__name__)
+    if name == "<lambda>":
+        raise UsageError("a lambda has no name to remember its result under; give one: ctx.step(fn, name='...')")
+    return str(name)
+
+
+def _decode(hint: Any, data: Data) -> Any:
+    return codec.from_data(data, hint)
