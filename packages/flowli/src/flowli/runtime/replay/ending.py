@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -12,16 +13,45 @@ from flowli.domain.entries import ExecutionCancelled, ExecutionCompleted, Execut
 from flowli.domain.errors import ErrorInfo, FlowliError, UsageError
 from flowli.domain.frames import FrameKind
 from flowli.runtime.replay.calls import LiveFrame
+from flowli.runtime.replay.loop import WorkflowLoop
 
-__all__ = ["Ending", "judge", "left_behind"]
+__all__ = ["Drain", "Ending", "judge"]
 
 Ending = ExecutionCompleted | ExecutionFailed | ExecutionCancelled
 
 _HAVE_EFFECTS = (FrameKind.STEP, FrameKind.CHILD, FrameKind.EFFECT)
 
 
-def left_behind(live: Iterable[LiveFrame], unstarted: Iterable[LiveFrame]) -> UsageError | None:
-    """The error of a function that returned while frames of it were still under way, or were never awaited."""
+class Drain:
+    """What is done once the function has ended: the tasks that it left alive are cancelled, once, and when they have
+    ended its async generators are closed.
+
+    Attributes:
+        left_behind: the error of a function that returned while frames of it were still under way or were never
+            awaited.
+    """
+
+    def __init__(self, loop: WorkflowLoop, context: contextvars.Context) -> None:
+        self._loop = loop
+        self._context = context
+        self._begun = False
+        self.left_behind: UsageError | None = None
+
+    def go_on(self, root: asyncio.Task[Any], live: Iterable[LiveFrame], unstarted: Iterable[LiveFrame]) -> None:
+        """Call it after each slice from the end of ``root`` on."""
+        loop = self._loop
+        if not self._begun:
+            self._begun = True
+            if not root.cancelled() and root.exception() is None:
+                # a task that was cancelled before it began never awaits what it was given
+                self.left_behind = _left_behind(live, () if loop.cancelled_tasks else unstarted)
+            for task in list(loop.tasks.values()):
+                task.cancel()
+        if loop.idle and not loop.tasks:
+            loop.close_generators(self._context)
+
+
+def _left_behind(live: Iterable[LiveFrame], unstarted: Iterable[LiveFrame]) -> UsageError | None:
     for frame in live:
         if frame.kind in _HAVE_EFFECTS and not frame.ended:
             return UsageError(

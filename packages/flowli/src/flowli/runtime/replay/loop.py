@@ -53,7 +53,7 @@ class WorkflowFuture(asyncio.Future[T]):
 
     def __init__(self, *, loop: WorkflowLoop) -> None:
         self._number = loop.next_number()
-        super().__init__(loop=loop)
+        asyncio.Future.__init__(self, loop=loop)
 
     def __hash__(self) -> int:
         return self._number
@@ -126,7 +126,7 @@ class WorkflowLoop(RefusingLoop):
         return not self._ready
 
     @contextmanager
-    def _as_running(self) -> Iterator[None]:
+    def running(self) -> Iterator[None]:
         """Be the running loop of this thread, with the hooks of its async generators, and mark the slice."""
         outer = asyncio._get_running_loop()
         hooks = sys.get_asyncgen_hooks()
@@ -141,21 +141,20 @@ class WorkflowLoop(RefusingLoop):
             asyncio._set_running_loop(outer)
 
     def run_ready(self) -> None:
-        """Run until nothing is ready: one slice. Call it from a plain callback of the outer loop."""
-        with self._as_running():
-            self._running = True
-            ready = self._ready
-            try:
-                while ready:
-                    handle = ready.popleft()
-                    if not handle.cancelled():
-                        try:
-                            handle._run()
-                        except (SystemExit, KeyboardInterrupt):
-                            # the task that raised it has recorded it as its outcome; the worker goes on
-                            pass
-            finally:
-                self._running = False
+        """Run until nothing is ready: one slice. Call it ``running``, from a plain callback of the outer loop."""
+        self._running = True
+        ready = self._ready
+        try:
+            while ready:
+                handle = ready.popleft()
+                if not handle.cancelled():
+                    try:
+                        handle._run()
+                    except (SystemExit, KeyboardInterrupt):
+                        # the task that raised it has recorded it as its outcome; the worker goes on
+                        pass
+        finally:
+            self._running = False
 
     def fire(self, handle: asyncio.TimerHandle) -> None:
         """The instant of ``handle`` has come."""
@@ -181,7 +180,7 @@ class WorkflowLoop(RefusingLoop):
             return
         self._closed = True
         self._ready.clear()
-        with self._as_running():
+        with self.running():
             for task in list(self.tasks.values()):
                 task._log_destroy_pending = False
                 coro = task.get_coro()

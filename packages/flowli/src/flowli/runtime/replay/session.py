@@ -43,7 +43,7 @@ from flowli.domain.waits import On
 from flowli.runtime.guard import watch
 from flowli.runtime.replay.calls import FrameFuture, LiveFrame, WaitUntil
 from flowli.runtime.replay.commands import Commands, GiveUp
-from flowli.runtime.replay.ending import Ending, judge, left_behind
+from flowli.runtime.replay.ending import Drain, Ending, judge
 from flowli.runtime.replay.loop import WorkflowLoop, WorkflowTask
 from flowli.runtime.replay.maker import FrameMaker
 from flowli.runtime.replay.outcomes import resolve
@@ -111,9 +111,8 @@ class Session:
         self._maker = FrameMaker()
         self._buffer: list[JournalEntry] = []
         self._root: WorkflowTask[Any] | None = None
-        self._draining = False
         self._refused = 0
-        self._left_behind: UsageError | None = None
+        self._drain = Drain(self.loop, self._context)
 
     def load(self, entries: Iterable[JournalEntry]) -> None:
         """Give recorded entries to replay; ``advance`` works them off."""
@@ -160,25 +159,31 @@ class Session:
         Returns:
             Whether there is more to do at once.
         """
-        while not self._diverged():
-            if not self.loop.idle:
-                self.loop.run_ready()
+        if self.divergence is not None:
+            return False
+        with self.loop.running():
+            return self._advance(deadline_passed)
+
+    def _advance(self, deadline_passed: Callable[[], bool]) -> bool:
+        loop, recorded = self.loop, self._recorded
+        while self.divergence is None:
+            if not loop.idle:
+                loop.run_ready()
                 self.commands.drop_pairs()
-                self._drain()
-            elif self._recorded:
-                self._replayer.step(self._recorded.pop())
+                if self._root is not None and self._root.done():
+                    frames = (*self.frames.values(), *self.commands.frames())
+                    self._drain.go_on(self._root, frames, self._maker.unstarted.values())
+                if recorded and deadline_passed():
+                    return True
+            elif recorded:
+                self._replayer.step(recorded.pop())
             else:
                 self._go_live()
                 if not self._due:
                     self._conclude()
                     return False
                 self._due.popleft()()
-            if self._recorded and deadline_passed():
-                return True
         return False
-
-    def _diverged(self) -> bool:
-        return self.divergence is not None
 
     def begin(self) -> None:
         """Start the coroutine of an execution whose journal is empty."""
@@ -242,25 +247,10 @@ class Session:
             command.started_at = self.append(started, attempt=1).at
             self.launches.append(command)
 
-    def _drain(self) -> None:
-        """Once the root has ended, cancel what it left behind, once; then close its async generators."""
-        root, loop = self._root, self.loop
-        if root is None or not root.done() or not loop.idle:
-            return
-        if not self._draining:
-            self._draining = True
-            if not root.cancelled() and root.exception() is None:
-                unstarted = () if loop.cancelled_tasks else tuple(self._maker.unstarted.values())
-                self._left_behind = left_behind((*self.frames.values(), *self.commands.frames()), unstarted)
-            for task in list(loop.tasks.values()):
-                task.cancel()
-        if loop.idle and not loop.tasks:
-            loop.close_generators(self._context)
-
     def _conclude(self) -> None:
         root = self._root
         if root is not None and root.done() and not self.loop.tasks and self.ending is None:
-            self.ending = judge(root, self._left_behind, self.fold.cancel_requested, self._encode_result)
+            self.ending = judge(root, self._drain.left_behind, self.fold.cancel_requested, self._encode_result)
 
     def _when_settled(self, act: Callable[[], None]) -> None:
         """Do ``act`` once the code has run on from the last outcome: now, unless ``advance`` has still to be called."""
@@ -345,29 +335,35 @@ class Session:
             ExecutionClosed: the coroutine is being dropped.
             UsageError: the caller is no code of this workflow.
         """
-        self._check_open(lambda: f"{kind} '{name}'")
+        if not self._open:
+            self._refuse(f"{kind} '{name}'")
         return self._maker.make(parent, kind, name, digest, action, decode, key=key, metadata=metadata)
 
     def scope(self, parent: Fid, name: str) -> Fid:
         """The path of a new scope under ``parent``."""
-        self._check_open(lambda: f"scope '{name}'")
+        if not self._open:
+            self._refuse(f"scope '{name}'")
         return frame_id(parent, name, count=self._maker.count(parent, name))
 
-    def _check_open(self, what: Callable[[], str]) -> None:
-        if self.loop.is_closed():
-            self._refused += 1
-            if self._refused <= _REFUSALS:
-                raise ExecutionClosed("the coroutine is being dropped from memory; the execution goes on elsewhere")
-            return  # it is caught again and again: only waiting ends that
-        if asyncio._get_running_loop() is not self.loop:
+    @property
+    def _open(self) -> bool:
+        """Whether the code of this workflow runs, in this thread."""
+        return asyncio._get_running_loop() is self.loop and not self.loop.is_closed()
+
+    def _refuse(self, what: str) -> None:
+        if not self.loop.is_closed():
             raise UsageError(
-                f"{what()} was used outside its workflow; only workflow code can make frames: a step returns what "
+                f"{what} was used outside its workflow; only workflow code can make frames: a step returns what "
                 "the workflow should go on with"
             )
+        self._refused += 1
+        if self._refused <= _REFUSALS:  # if it is caught again and again, only waiting ends that
+            raise ExecutionClosed("the coroutine is being dropped from memory; the execution goes on elsewhere")
 
     def enter(self, frame: LiveFrame) -> FrameFuture:
         """Start a frame that was made."""
-        self._check_open(frame.describe)
+        if not self._open:
+            self._refuse(frame.describe())
         if frame.future is None:
             frame.future = FrameFuture(self, frame, loop=self.loop)
             self.begin_frame(frame)
@@ -386,7 +382,8 @@ class Session:
 
     def patched(self, change_id: str) -> bool:
         """True for an execution that asks for the first time with this code, false for one that is already past it."""
-        self._check_open(lambda: f"change '{change_id}'")
+        if not self._open:
+            self._refuse(f"change '{change_id}'")
         known = self.fold.patches.get(change_id, self._recorded.patch(change_id))
         if known is None:
             known = self.fold.patches[change_id] = not self._recorded.goes_on
