@@ -66,7 +66,7 @@ async def test_a_delete_whose_answer_is_lost_is_unknown_and_was_sent_once(gate, 
 
 async def test_a_write_that_is_not_answered_in_time_is_unknown(gate):
     late = threading.Event()
-    store = open_store(gate.url(read_timeout_s=0.2))
+    store = open_store(gate.url(read_timeout_s=0.7))
     await store.get("a")
     gate.proxy.rule = never_answers(late)
     try:

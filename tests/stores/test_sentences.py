@@ -151,6 +151,7 @@ def test_no_credentials_at_all(complain, nobody, url):
     assert "There are no credentials" in said.sentence or "gave no answer in time" in said.sentence
 
 
+@pytest.mark.parametrize("service", ["s3"], indirect=True)
 def test_a_process_of_its_own_ends_in_time_too(gate: Gate):
     begun = time.monotonic()
     url = gate.service.url("x", origin=f"http://127.0.0.1:{free_port()}")
