@@ -208,7 +208,8 @@ class Session:
         """Let the code see an outcome; it goes on when ``advance`` runs the next slice."""
         body = entry.body
         self.seen = entry.seq
-        self.now = max(self.now, entry.at)
+        if entry.by.at.us > self.now.us:
+            self.now = entry.by.at
         if isinstance(body, ExecutionCancelRequested):
             if self._root is not None:
                 self._root.cancel()
