@@ -7,9 +7,11 @@ from typing import Any
 
 import structlog
 
+from flowli import codec
 from flowli.domain.channels import Message
 from flowli.domain.data import Data, Scalar
 from flowli.domain.entries import START, Announced, AttributesSet, ControlBody, ControlEntry, TaskEnqueued
+from flowli.domain.errors import PayloadTooLarge
 from flowli.domain.execution import Execution
 from flowli.domain.ids import Eid, Fid
 from flowli.domain.provenance import Provenance
@@ -57,6 +59,7 @@ class Effects:
 
         async def perform(frame: LiveFrame) -> Data:
             services, by = self._services, self._by()
+            self._check_size(f"the payload of {frame.fid}", payload)
             message = Message(f"{self._execution.eid}/{frame.fid}", channel, payload, by, correlation)
             sent = await sent_before(services.ports, message) if frame.relaunched else None
             # a message that an earlier owner sent may have ended its receiver by now
@@ -71,6 +74,7 @@ class Effects:
         """Put a message, once, into a channel of the execution itself on which no execution receives."""
 
         async def perform(frame: LiveFrame) -> Data:
+            self._check_size(f"the value of {frame.fid}", payload)
             message = Message(f"{self._execution.eid}/{frame.fid}", channel, payload, self._by(), correlation)
             sent = await sent_before(self._services.ports, message) if frame.relaunched else None
             if sent is None:
@@ -125,6 +129,7 @@ class Effects:
 
         async def perform(frame: LiveFrame) -> Data:
             execution, by = self._execution, self._by()
+            self._check_size(f"the payload of {frame.fid}", payload)
             envelope: dict[str, Data] = {"payload": payload}
             if reply_to is not None:
                 envelope["reply_to"] = {"eid": str(execution.eid), "channel": reply_to}
@@ -165,6 +170,16 @@ class Effects:
         """Put if absent; the answer is what stands."""
 
         async def perform(frame: LiveFrame) -> Data:
+            self._check_size(f"the value of {frame.fid}", value)
             return (await self._services.ports.dispatch.claim(key, value)).value
 
         return CallEffect(perform)
+
+    def _check_size(self, what: str, value: Data) -> None:
+        """Refuse a value over the limit; the frame fails with that, once and for all."""
+        size, limit = len(codec.canonical(value)), self._services.config.max_value_bytes
+        if size > limit:
+            raise PayloadTooLarge(
+                f"{what} has {size:,} bytes and the limit is {limit:,} (EngineConfig.max_value_bytes); "
+                "store it elsewhere and pass a reference"
+            )

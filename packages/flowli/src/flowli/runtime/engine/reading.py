@@ -33,6 +33,7 @@ class ExecutionView:
         error: of a failed one.
         value: of a completed one, in the annotated type if the workflow is registered here.
         archived_at: when retention folded it away.
+        erased: its payloads were removed on request.
     """
 
     execution: Execution
@@ -47,6 +48,7 @@ class ExecutionView:
     error: ErrorInfo | None = None
     value: Any = None
     archived_at: Timestamp | None = None
+    erased: bool = False
 
 
 class ReadVerbs(ResultVerbs):
@@ -69,11 +71,12 @@ class ReadVerbs(ResultVerbs):
             owner=None if standing.ended else await self._owner(standing),
             waits_on=fold.suspended.on if fold.suspended is not None else (),
             created_at=standing.execution.created_at,
-            ended_at=standing.entries[fold.lifecycle_seq - 1].at if standing.ended else None,
+            ended_at=standing.ended_at,
             reason=_reason(fold),
             error=fold.end.error if isinstance(fold.end, ExecutionFailed) else None,
             value=self._shown_value(standing),
             archived_at=standing.archived_at,
+            erased=fold.erased,
         )
 
     async def journal(self, eid: Eid | str) -> tuple[JournalEntry, ...]:
@@ -102,7 +105,7 @@ class ReadVerbs(ResultVerbs):
         return None if lease is None or (released is not None and lease.epoch <= released) else lease.holder
 
     def _shown_value(self, standing: Standing) -> Any:
-        if not isinstance(standing.fold.end, ExecutionCompleted):
+        if not isinstance(standing.fold.end, ExecutionCompleted) or standing.fold.erased:
             return None
         try:
             return self._value(standing)

@@ -11,7 +11,7 @@ from flowli import codec
 from flowli.domain.entries import ExecutionCancelled, ExecutionCompleted, ExecutionFailed
 from flowli.domain.errors import ExecutionCancelled as CancelledOutcome
 from flowli.domain.errors import ExecutionFailed as FailedOutcome
-from flowli.domain.errors import ResultTimeout
+from flowli.domain.errors import NotAllowed, ResultTimeout
 from flowli.domain.ids import Eid
 from flowli.domain.provenance import Actor
 from flowli.runtime.engine.base import as_eid
@@ -41,6 +41,7 @@ class ResultVerbs(StartVerbs):
             UnknownExecution: no such execution.
             ExecutionFailed: it failed.
             ExecutionCancelled: it was cancelled or terminated.
+            NotAllowed: it was erased.
             ResultTimeout: it has not ended in time; it goes on.
         """
         standing = await self._ended(as_eid(eid), timeout)
@@ -140,6 +141,8 @@ class ResultVerbs(StartVerbs):
     def _value(self, standing: Standing) -> Any:
         eid = standing.execution.eid
         match standing.fold.end:
+            case ExecutionCompleted() if standing.fold.erased:
+                raise NotAllowed(f"the result of execution {eid} was erased")
             case ExecutionCompleted(value):
                 return codec.from_data(value, self._return_hint(standing), path="result")
             case ExecutionFailed(error):

@@ -11,15 +11,17 @@ Delete (``purge``), not before ``retire_grace_s`` have passed since 1, so that n
 the freed numbers of the journal for new ones:
 
 4. The record first, the journal second: readers look for an archive when either is missing.
-5. The lease, the execution's own channels, its wait markers on other channels, its evidence. *Crash in between*: the
-   next pass deletes again, and what is gone is no error. Where to look is read from the archive.
+5. The lease, the execution's own channels, its wait markers on other channels, its evidence; of an erased one its tasks
+   and dead letters as well. *Crash in between*: the next pass deletes again, and what is gone is no error. Where to
+   look is read from the archive.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from flowli.domain.entries import ControlEntry, ExecutionArchived, UnknownBody
+from flowli.domain.entries import ControlEntry, ExecutionArchived, ExecutionErased, UnknownBody
+from flowli.domain.execution import Execution
 from flowli.domain.ids import Eid
 from flowli.domain.ports import ArchivedExecution, Ports
 from flowli.domain.provenance import Provenance
@@ -28,7 +30,9 @@ from flowli.runtime.protocols.standing import Standing
 from flowli.runtime.services import Services
 from flowli.timestamp import Timestamp
 
-__all__ = ["blocked", "fold_away", "forget_key", "purge"]
+__all__ = ["blocked", "fold_away", "forget_key", "mark_folded", "purge"]
+
+_TASKS = 10_000
 
 
 async def blocked(ports: Ports, standing: Standing) -> str | None:
@@ -56,12 +60,17 @@ async def fold_away(services: Services, standing: Standing, by: Provenance) -> T
     if archived_at is None:
         archived_at = services.world.now()
         await ports.archive.put(ArchivedExecution(standing.execution, standing.entries, standing.position, archived_at))
-    key = standing.execution.dispatch_key
-    claim = await ports.dispatch.read_start(key) if key is not None else None
-    if claim is not None and claim.eid == eid and claim.folded_at is None:
-        await ports.dispatch.replace_start(claim, replace(claim, folded_at=archived_at))
+    await mark_folded(ports, standing.execution, archived_at)
     await services.announcer.post([ControlEntry(ExecutionArchived(eid), by)])
     return archived_at
+
+
+async def mark_folded(ports: Ports, execution: Execution, at: Timestamp) -> None:
+    """Step 2."""
+    key = execution.dispatch_key
+    claim = await ports.dispatch.read_start(key) if key is not None else None
+    if claim is not None and claim.eid == execution.eid and claim.folded_at is None:
+        await ports.dispatch.replace_start(claim, replace(claim, folded_at=at))
 
 
 async def purge(ports: Ports, eid: Eid) -> bool:
@@ -74,12 +83,23 @@ async def purge(ports: Ports, eid: Eid) -> bool:
     await ports.ownership.remove(eid)
     epoch = max((entry.by.site.epoch for entry in archived.entries), default=0)
     for channel in sorted({channel for entry in archived.entries for channel in waited_on(entry)}):
-        if channel.startswith(f"{eid}."):
-            await ports.channel.delete(channel)
-        else:
+        if not channel.startswith(f"{eid}."):
             await ports.channel.unmark(channel, eid, up_to_epoch=epoch)
+    await ports.channel.delete_own(eid)
     await ports.evidence.delete(eid)
+    if any(isinstance(entry.body, ExecutionErased) for entry in archived.entries):
+        await _drop_tasks(ports, eid)
     return True
+
+
+async def _drop_tasks(ports: Ports, eid: Eid) -> None:
+    """Withdraw the tasks of an execution, and discard its dead ones. One that is held goes with its ack."""
+    for queue in await ports.queue.queues():
+        for view in await ports.queue.find(queue, eid, limit=_TASKS):
+            await ports.queue.withdraw(view.task)
+        for dead in await ports.queue.dead(queue, limit=_TASKS):
+            if dead.task.target == eid:
+                await ports.queue.discard(dead)
 
 
 async def forget_key(ports: Ports, key: str, eid: Eid) -> bool:

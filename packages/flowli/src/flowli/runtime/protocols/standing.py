@@ -53,6 +53,11 @@ class Standing:
         """The instant of the last entry, of the creation if there is none."""
         return self.fold.at or self.execution.created_at
 
+    @property
+    def ended_at(self) -> Timestamp | None:
+        """When it ended."""
+        return self.entries[self.fold.lifecycle_seq - 1].at if self.ended else None
+
     def extended(self, entries: Iterable[JournalEntry], position: Position) -> Standing:
         """The same execution after more entries; it takes the fold over, so that the old value is used up."""
         more = tuple(entries)

@@ -1,7 +1,7 @@
 """Terminating: the execution ends ``cancelled`` without its code being run.
 
 1. to 6. as in ``take``, with the verb ``terminate`` and the entry ``execution.cancelled``.
-7. What every end is followed by (``after_end``).
+7. What every end is followed by (``after_end``), and the named leases that its code did not leave (``named_lease``).
 8. Withdraw the RESUME.
 
 An execution that was claimed but never recorded (a start that its caller left half done) can be terminated as well: the
@@ -18,6 +18,7 @@ from flowli.domain.ports import LeaseRequest
 from flowli.domain.provenance import Provenance
 from flowli.runtime.protocols.after_end import after_end
 from flowli.runtime.protocols.ask import was_applied
+from flowli.runtime.protocols.named_lease import leave_all
 from flowli.runtime.protocols.standing import Standing
 from flowli.runtime.protocols.take import Taken, Taker
 
@@ -43,6 +44,7 @@ async def terminate(taker: Taker, standing: Standing, *, request: str, reason: s
     if taken.appended and isinstance(taken.appended[0].body, ExecutionStarted):
         await taker.services.ports.executions.put(standing.execution)
     await after_end(taker.services, taken.standing)
+    await leave_all(taker.services, taken.standing.execution.eid, taken.standing.fold, by)
     await taker.withdraw(taken, request)
 
 
