@@ -12,6 +12,7 @@ from flowli.world import SYSTEM
 from .emulators.azurite import azurite
 from .emulators.fake_gcs import fake_gcs
 from .emulators.moto_server import moto
+from .emulators.process import Unavailable
 from .emulators.proxy import Proxy, proxy
 from .emulators.service import Service
 
@@ -21,14 +22,24 @@ STORES = ["memory", "file", *EMULATORS]
 
 @pytest.fixture(scope="session")
 def services() -> Iterator[Callable[[str], Service]]:
-    """The emulator of a scheme, started when a test first asks for it, its credentials in the environment."""
+    """The emulator of a scheme, started when a test first asks for it, its credentials in the environment.
+
+    Where it cannot be had, every test that asks for it fails with the reason.
+    """
     running: dict[str, Service] = {}
+    missing: dict[str, Unavailable] = {}
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
 
         def get(scheme: str) -> Service:
+            if scheme in missing:
+                raise missing[scheme]
             if scheme not in running:
-                running[scheme] = service = stack.enter_context(EMULATORS[scheme]())
+                try:
+                    running[scheme] = service = stack.enter_context(EMULATORS[scheme]())
+                except Unavailable as error:
+                    missing[scheme] = error
+                    raise
                 for name, value in service.credentials.items():
                     patch.setenv(name, value)
             return running[scheme]
