@@ -1,4 +1,4 @@
-"""The order in which outcomes reach the code: that of the journal, one at a time."""
+"""The order in which outcomes reach the code: that of the journal, one at a time (RPL-2, RPL-9)."""
 
 from __future__ import annotations
 
@@ -292,3 +292,66 @@ def test_a_change_that_was_answered_once_keeps_its_answer_wherever_it_is_asked()
     assert live.session.ending == ExecutionCompleted([True, True, True])
     assert len(patches_of(journal)) == 2
     replay(asks_twice, journal).check()
+
+
+def test_a_long_replay_gives_way_again_and_again_and_comes_to_the_same_end() -> None:
+    async def long(ctx: Context) -> int:
+        return sum([await ctx.step(value, n) for n in range(50)])
+
+    journal = calm(long).run()[:-1]
+    session = new_session(long, execution_of(long))
+    session.load(journal)
+    gave_way = 0
+    while session.advance(lambda: True):
+        gave_way += 1
+        assert not session.settled
+        assert session.ending is None
+        assert asyncio._get_running_loop() is None
+    assert gave_way >= 49
+    assert session.ending == ExecutionCompleted(sum(range(50)))
+
+
+def test_a_draw_more_changes_no_id() -> None:
+    """K17: ids are counted, not drawn from the stream of random numbers."""
+
+    def note(uuid: str) -> str:
+        return uuid
+
+    async def before(ctx: Context) -> None:
+        await ctx.step(note, str(ctx.uuid()))
+        await ctx.sleep(5)
+        await ctx.step(note, str(ctx.uuid()))
+
+    async def after(ctx: Context) -> None:
+        ctx.random.random()
+        await ctx.step(note, str(ctx.uuid()))
+        ctx.random.shuffle([1, 2, 3])
+        await ctx.sleep(5)
+        await ctx.step(note, str(ctx.uuid()))
+
+    async def an_id_more(ctx: Context) -> None:
+        ctx.uuid()
+        await ctx.step(note, str(ctx.uuid()))
+
+    journal = calm(before).run()
+    replay(after, journal).check()
+    difference = replay(an_id_more, journal).difference
+    assert difference is not None
+    assert difference.seq == 2
+    assert "other arguments" in difference.found
+
+
+def test_a_replay_makes_each_frame_once_however_long_the_journal() -> None:
+    async def long(ctx: Context, steps: int) -> None:
+        for n in range(steps):
+            await ctx.step(value, n)
+
+    counts = []
+    for steps in (10, 100, 1000):
+        journal = calm(long, steps).run()
+        session = new_session(long, execution_of(long, steps))
+        numbers = session.loop._number
+        session.load(journal)
+        settle(session)
+        counts.append((session.loop._number - numbers) / steps)
+    assert max(counts) <= 1.2 * min(counts)

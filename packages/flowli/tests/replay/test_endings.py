@@ -1,4 +1,4 @@
-"""How a workflow ends, what it may not leave behind, and what is no workflow."""
+"""How a workflow ends, what it may not leave behind, and what is no workflow (RPL-3)."""
 
 from __future__ import annotations
 

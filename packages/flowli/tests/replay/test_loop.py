@@ -1,4 +1,4 @@
-"""What ordinary asyncio code meets in the private loop."""
+"""What ordinary asyncio code meets in the private loop (RPL-6)."""
 
 from __future__ import annotations
 

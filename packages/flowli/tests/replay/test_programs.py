@@ -1,4 +1,4 @@
-"""Random programs run live in any order of outcomes and replay from every prefix of their journal."""
+"""Random programs, live in any order of outcomes, replay from every prefix of their journal (RPL-1, RPL-2, RPL-4)."""
 
 from __future__ import annotations
 
