@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from flowli.domain.errors import LeaseLost, NotAllowed, UsageError
 from flowli.domain.ids import check_key, role_eid
 from flowli.domain.ports import Acquired, Holder
+from flowli.domain.provenance import ActorKind
 from flowli.runtime.engine.base import EngineBase
 from flowli.runtime.protocols.named_lease import FREE, is_free, pass_on
 
@@ -112,10 +113,11 @@ class Role:
             await world.sleep(left_s)
 
     async def _release(self, guard: LeaseGuard) -> None:
-        ports = self._engine.ports
-        await ports.ownership.release(guard.lease)
-        if guard.lease.requests:
-            await pass_on(self._engine.services, guard.lease, self._engine._by(None))
+        engine = self._engine
+        await engine.ports.ownership.release(guard.lease)
+        left = await engine.ports.ownership.read(guard.lease.eid)
+        if left is not None and left.requests and await is_free(engine.ports, left):
+            await pass_on(engine.services, left, engine.services.provenance(kind=ActorKind.SYSTEM))
 
 
 class RoleVerbs(EngineBase):
