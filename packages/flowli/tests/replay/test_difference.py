@@ -1,4 +1,4 @@
-"""The first difference between a journal and the code: found, worded for people, never seen by the code (RPL-5, RPL-7)."""
+"""The first difference between a journal and the code: worded for people, never seen by the code (RPL-5, RPL-7)."""
 
 from __future__ import annotations
 

@@ -182,11 +182,12 @@ class FrameCall(Coroutine[Any, Any, T]):
             self._work = self.__await__()
         return self._work.send(value)
 
-    def throw(self, *error: Any) -> Any:
+    def throw(self, error: Any, value: Any = None, trace: Any = None, /) -> Any:
         """Raise an error where it waits, as in the coroutine of a task."""
+        raised = error if value is None else value
         if self._work is None:
-            raise error[1] if len(error) > 1 and error[1] is not None else error[0]
-        return self._work.throw(*error)
+            raise raised
+        return self._work.throw(raised)
 
     def close(self) -> None:
         """It is no longer wanted."""
