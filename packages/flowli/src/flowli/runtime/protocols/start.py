@@ -19,17 +19,14 @@ Taking (``take_start``), by the worker that dequeues a START and by the sweeper 
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from flowli import codec
 from flowli.domain.entries import ExecutionCreated
 from flowli.domain.errors import NotAllowed
 from flowli.domain.execution import Execution
-from flowli.domain.ids import ROOT
 from flowli.domain.ports import Ports
 from flowli.domain.provenance import Provenance
 from flowli.domain.tasks import Task, TaskKind
-from flowli.domain.timers import Timer
+from flowli.runtime.protocols.deadline import deadline
 from flowli.timestamp import Timestamp
 
 __all__ = ["created", "put_start", "start_task", "take_start"]
@@ -67,9 +64,9 @@ def created(execution: Execution) -> ExecutionCreated:
 
 async def put_start(ports: Ports, execution: Execution, by: Provenance) -> None:
     """Steps 1 to 3. When it returns, the execution will run. Doing it twice is doing it once."""
-    if execution.timeout_s is not None:
-        due_at = execution.created_at + timedelta(seconds=execution.timeout_s)
-        await ports.timers.set(Timer(due_at, execution.eid, ROOT, execution.queue, execution.priority))
+    timer = deadline(execution)
+    if timer is not None:
+        await ports.timers.set(timer)
     await ports.queue.enqueue(start_task(execution, by))
     await ports.executions.put(execution)
 

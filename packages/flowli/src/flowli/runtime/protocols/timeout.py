@@ -14,24 +14,19 @@ The second timer has fired:
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import timedelta
-
 from flowli.domain.errors import NotAllowed
-from flowli.domain.ids import ROOT, Fid
+from flowli.domain.ids import ROOT
 from flowli.domain.ports import Holder, LeaseRequest
 from flowli.domain.provenance import Provenance
 from flowli.domain.timers import Timer
 from flowli.runtime.protocols.ask import ask, was_applied
+from flowli.runtime.protocols.deadline import OVERDUE, overdue
 from flowli.runtime.protocols.standing import Standing, find_standing
 from flowli.runtime.protocols.take import Taker
 from flowli.runtime.protocols.terminate import terminate
 from flowli.runtime.services import Services
 
-__all__ = ["OVERDUE", "is_execution_timeout", "time_out"]
-
-OVERDUE: Fid = f"{ROOT}:overdue"
-"""Stands in the second timer in the place of a frame."""
+__all__ = ["is_execution_timeout", "time_out"]
 
 _REQUEST = "timeout"
 
@@ -47,8 +42,7 @@ async def time_out(services: Services, timer: Timer, by: Provenance) -> None:
     if standing is None or standing.ended:
         return
     if timer.fid == ROOT:
-        grace = timedelta(seconds=services.config.grace_s)
-        await services.ports.timers.set(replace(timer, fid=OVERDUE, due_at=timer.due_at + grace))
+        await services.ports.timers.set(overdue(timer, services.config.grace_s))
         await _cancel(services, standing, by)
     else:
         await _terminate(services, standing, by)
