@@ -13,18 +13,16 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
-
 from flowli.domain.entries import ExecutionSuspended, FrameFulfilled, FrameSuspended, JournalEntry
 from flowli.domain.execution import Execution
 from flowli.domain.frames import FrameKind, FrameStatus
-from flowli.domain.ids import ROOT, child_eid
+from flowli.domain.ids import child_eid
 from flowli.domain.memo import JournalFold
 from flowli.domain.provenance import Provenance
-from flowli.domain.timers import Timer
 from flowli.domain.waits import OnChannel
 from flowli.runtime.protocols.cancel_child import cancel_child
 from flowli.runtime.protocols.complete_child import tell_parent
+from flowli.runtime.protocols.deadline import drop_timeout
 from flowli.runtime.protocols.standing import Standing
 from flowli.runtime.protocols.twins import twins
 from flowli.runtime.services import Services
@@ -53,14 +51,6 @@ async def spread_end(services: Services, execution: Execution, fold: JournalFold
     open_ends = (FrameStatus.COMPLETED, FrameStatus.FAILED)
     children = [f.fid for f in fold.frames.values() if f.kind is FrameKind.CHILD and f.status not in open_ends]
     await asyncio.gather(*(cancel_child(services, execution, child_eid(execution.eid, fid), by=by) for fid in children))
-
-
-async def drop_timeout(services: Services, execution: Execution) -> None:
-    """Remove the timer that ``start`` set."""
-    if execution.timeout_s is not None:
-        due_at = execution.created_at + timedelta(seconds=execution.timeout_s)
-        timer = Timer(due_at, execution.eid, ROOT, execution.queue, execution.priority)
-        await services.ports.timers.cancel(timer)
 
 
 def waited_on(entry: JournalEntry) -> tuple[str, ...]:
