@@ -50,6 +50,10 @@ def test_embedding_a_worker(runner, docs, capsys):
     assert "june.pdf" in capsys.readouterr().out
 
 
+def test_testing_workflows(runner, docs):
+    runner.run(docs / "how-to" / "test-your-workflows.md")
+
+
 def test_encrypting_values(runner, docs, capsys):
     runner.run(docs / "how-to" / "encrypt-and-offload.md")
     printed = capsys.readouterr().out
