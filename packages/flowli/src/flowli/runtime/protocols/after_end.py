@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import asyncio
+
 from flowli.domain.entries import ExecutionSuspended, FrameFulfilled, FrameSuspended, JournalEntry
 from flowli.domain.execution import Execution
 from flowli.domain.frames import FrameKind, FrameStatus
