@@ -326,3 +326,15 @@ async def test_the_suspension_named_by_a_late_twin_does_not_hide_a_newer_one(ben
 
 async def _all(*work: Awaitable[object]) -> list[object]:
     return await asyncio.gather(*work)
+
+
+async def test_an_execution_that_ends_in_its_grace_leaves_no_timer(bench: Bench) -> None:
+    eid = await bench.engine.start("sign", "contract", timeout=100)
+    await bench.work()
+    sweeper = bench.engine.sweeper()
+    await bench.clock.advance(101)
+    await sweeper.sweep_once()
+    assert len(await bench.ports.timers.pending()) == 1
+    await bench.work()
+    assert (await bench.engine.status(eid)).status is ExecutionStatus.CANCELLED
+    assert await bench.ports.timers.pending() == []
