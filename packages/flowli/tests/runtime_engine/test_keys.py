@@ -2,30 +2,36 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from flowli.domain.entries import ExecutionCancelled
+from flowli.domain.entries import ExecutionCancelled, ExecutionCreated
 from flowli.domain.errors import BackendUnavailable, DispatchConflict
 from flowli.domain.execution import Execution, ExecutionStatus
 from flowli.domain.ids import Eid
 from flowli.domain.ports import Ports
 
 if TYPE_CHECKING:
+    from flowli.runtime.engine import Engine
+
     from .conftest import Bench
 
 
-async def half_done(bench: Bench, key: str, name: str) -> None:
+async def half_done(bench: Bench, key: str, name: str, **options: Any) -> None:
     """A start whose caller died right after the claim."""
 
     class Dead:
         async def enqueue(self, task: object) -> bool:
             raise BackendUnavailable("the caller died here")
 
-    ports: Ports = replace(bench.ports, queue=Dead())  # type: ignore[arg-type]
+        async def set(self, timer: object) -> None:
+            raise BackendUnavailable("the caller died here")
+
+    ports: Ports = replace(bench.ports, queue=Dead(), timers=Dead())  # type: ignore[arg-type]
     with pytest.raises(BackendUnavailable):
-        await bench.new_engine(ports=ports, name="dying").start("greet", name, key=key)
+        await bench.new_engine(ports=ports, name="dying").start("greet", name, key=key, **options)
 
 
 async def finish(bench: Bench, eid: Eid) -> None:
@@ -71,8 +77,45 @@ async def test_other_arguments_or_another_workflow_under_a_live_key_are_refused(
 
 async def test_another_timeout_under_a_live_key_is_refused(bench: Bench) -> None:
     await bench.engine.start("greet", "Ada", key="k", timeout=5)
-    with pytest.raises(DispatchConflict, match="timeout"):
+    with pytest.raises(DispatchConflict, match=r"another timeout \(5 s, here 6 s\)"):
         await bench.engine.start("greet", "Ada", key="k", timeout=6)
+
+
+async def test_who_names_no_timeout_joins_whatever_timeout_stands(bench: Bench) -> None:
+    eid = await bench.engine.start("greet", "Ada", key="k", timeout=5)
+    assert await bench.engine.start("greet", "Ada", key="k") == eid
+
+
+async def test_a_half_done_start_keeps_its_timeout_whoever_finishes_it(bench: Bench) -> None:
+    await half_done(bench, "k", "Ada", timeout=50)
+    eid = await bench.engine.start("greet", "Ada", key="k")
+    record = await bench.ports.executions.get(eid)
+    assert record is not None
+    assert record.timeout_s == 50
+    assert [timer.due_at for timer in await bench.ports.timers.pending()] == [record.created_at + timedelta(seconds=50)]
+
+
+@pytest.mark.parametrize("policy", ["join", "reject", "allow_after_finish", "replace"])
+@pytest.mark.parametrize("writes", range(16))
+async def test_a_crash_under_any_policy_is_made_good_by_the_same_call(bench: Bench, policy: str, writes: int) -> None:
+    old = await bench.engine.start("greet", "Ada", key="other" if policy == "reject" else "k")
+    if policy == "allow_after_finish":
+        await bench.work()
+
+    async def again(engine: Engine) -> Eid:
+        name = "Ada" if policy in ("join", "reject") else "Bob"
+        started = await engine.start_args("greet", [name], key="k", on_conflict=policy, request="r", announced=True)
+        return started.eid
+
+    await bench.dies_after(writes, again)
+    await bench.clock.advance(40)
+    eid = await bench.clock.run(again(bench.engine))
+    assert (eid == old) == (policy == "join")
+    assert await bench.clock.run(again(bench.engine)) == eid
+    await bench.work()
+    assert (await bench.engine.status(eid)).status is ExecutionStatus.COMPLETED
+    ran = {entry.eid for entry in await bench.control() if isinstance(entry, ExecutionCreated)}
+    assert ran == {old, eid}
 
 
 async def test_reject_refuses_even_the_same(bench: Bench) -> None:

@@ -30,6 +30,7 @@ class StartClaim:
         generation: from 1; rises each time the key is used again.
         digest: of the arguments.
         request: id of the call that asked.
+        timeout_s: execution timeout in seconds; None for none.
         folded_at: set by retention when the execution is archived.
         token: opaque; names this state of the claim to the backend.
     """
@@ -44,6 +45,7 @@ class StartClaim:
     request: str
     queue: str = "default"
     priority: int = DEFAULT_PRIORITY
+    timeout_s: float | None = None
     folded_at: Timestamp | None = None
     token: str = ""
 

@@ -160,17 +160,28 @@ class StartVerbs(OperatorVerbs):
             await put_start(self.ports, execution, by)
             started = KeyedStart(execution, joined=False, wrote=True)
         else:
-            started = await self._keyed(execution, request or self.world.token(), policy, by)
+            asked = request or self.world.token()
+            started = await self._keyed(execution, asked, policy, by, same_timeout=timeout is not None)
         seq = await self._announce(started, by, announced)
         self.hub.wake_queue(started.execution.queue)
         return StartResult(started.execution.eid, started.joined, seq)
 
-    async def _keyed(self, execution: Execution, request: str, policy: OnConflict, by: Provenance) -> KeyedStart:
+    async def _keyed(
+        self, execution: Execution, request: str, policy: OnConflict, by: Provenance, *, same_timeout: bool
+    ) -> KeyedStart:
         async def replaced(old: Execution) -> None:
             standing = await find_standing(self.ports, old.eid) or Standing.new(old)
             await self._terminate(standing, f"replace:{execution.eid}", f"replaced by {execution.eid}", by)
 
-        return await keyed_start(self.ports, execution, request=request, on_conflict=policy, by=by, terminate=replaced)
+        return await keyed_start(
+            self.ports,
+            execution,
+            request=request,
+            on_conflict=policy,
+            by=by,
+            terminate=replaced,
+            same_timeout=same_timeout,
+        )
 
     async def _announce(self, started: KeyedStart, by: Provenance, announced: bool) -> int | None:
         if not started.wrote and not announced:

@@ -23,7 +23,7 @@ from flowli.domain.ports import Ports, StartClaim
 from flowli.domain.provenance import Provenance
 from flowli.runtime.protocols.start import put_start
 
-__all__ = ["KeyedStart", "OnConflict", "keyed_start", "start_digest"]
+__all__ = ["KeyedStart", "OnConflict", "keyed_start"]
 
 
 class OnConflict(StrEnum):
@@ -54,13 +54,6 @@ class KeyedStart:
     wrote: bool
 
 
-def start_digest(execution: Execution) -> str:
-    """What two starts under one key must have in common beside the workflow: arguments and timeout."""
-    if execution.timeout_s is None:
-        return codec.digest(execution.args)
-    return codec.digest({"args": execution.args, "timeout_s": execution.timeout_s})
-
-
 async def keyed_start(
     ports: Ports,
     execution: Execution,
@@ -69,6 +62,7 @@ async def keyed_start(
     on_conflict: OnConflict,
     by: Provenance,
     terminate: Callable[[Execution], Awaitable[None]],
+    same_timeout: bool = True,
 ) -> KeyedStart:
     """Start ``execution`` under its ``dispatch_key``, or find the execution to which the key leads already.
 
@@ -76,6 +70,7 @@ async def keyed_start(
         execution: the record if this call wins; a joiner takes all but its arguments from the claim.
         request: id of this call; the same call again joins what it started.
         terminate: ends an execution, recorded or only claimed, and returns when its terminal entry is durable.
+        same_timeout: the caller gave the timeout, so that another one is another start.
 
     Raises:
         DispatchConflict: the key leads to an execution of another workflow or with other arguments, or ``on_conflict``
@@ -84,7 +79,8 @@ async def keyed_start(
     mine = _claim(execution, request)
     stands = await ports.dispatch.claim_start(mine)
     while stands.eid != execution.eid:
-        joined = await _meet(ports, stands, mine, execution, on_conflict, by)
+        wanted = mine if same_timeout else replace(mine, timeout_s=stands.timeout_s)
+        joined = await _meet(ports, stands, wanted, execution, on_conflict, by)
         if joined is not None:
             return joined
         if on_conflict is OnConflict.REPLACE and not await _finished(ports, stands):
@@ -100,7 +96,7 @@ async def _meet(
 ) -> KeyedStart | None:
     """Join the execution behind a claim, refuse, or return None when the claim is to be replaced."""
     again = stands.request == mine.request
-    same = (stands.workflow, stands.digest) == (mine.workflow, mine.digest)
+    same = _what(stands) == _what(mine)
     wrote = same and await _finish(ports, stands, execution, by)
     if not again:
         if on_conflict is OnConflict.REPLACE:
@@ -121,10 +117,19 @@ def _difference(stands: StartClaim, mine: StartClaim) -> str:
     held = f"key {stands.key!r} is taken by execution {stands.eid} of workflow {stands.workflow!r}"
     if stands.workflow != mine.workflow:
         return f"{held}, and workflow {mine.workflow!r} was to be started under it; use another key"
+    if stands.digest == mine.digest:
+        here = "none" if mine.timeout_s is None else f"{mine.timeout_s:g} s"
+        there = "none" if stands.timeout_s is None else f"{stands.timeout_s:g} s"
+        return f"{held} with another timeout ({there}, here {here}); use another key, or on_conflict='replace'"
     return (
-        f"{held} with other arguments or another timeout (digest {stands.digest[:12]}, here {mine.digest[:12]}); "
+        f"{held} with other arguments (digest {stands.digest[:12]}, here {mine.digest[:12]}); "
         "use another key, or on_conflict='replace'"
     )
+
+
+def _what(claim: StartClaim) -> tuple[str, str, float | None]:
+    """What two starts under one key must have in common."""
+    return claim.workflow, claim.digest, claim.timeout_s
 
 
 async def _finish(ports: Ports, stands: StartClaim, execution: Execution, by: Provenance) -> bool:
@@ -157,11 +162,12 @@ def _claim(execution: Execution, request: str) -> StartClaim:
         eid=execution.eid,
         workflow=execution.workflow,
         version=execution.version,
-        digest=start_digest(execution),
+        digest=codec.digest(execution.args),
         created_by=execution.created_by,
         request=request,
         queue=execution.queue,
         priority=execution.priority,
+        timeout_s=execution.timeout_s,
     )
 
 
@@ -170,7 +176,7 @@ def _from_claim(claim: StartClaim, execution: Execution) -> Execution:
 
     Only who asked for the same arguments knows them; of another's execution they are left empty, and it is never put.
     """
-    same = claim.digest == start_digest(execution)
+    same = claim.digest == codec.digest(execution.args)
     return replace(
         execution,
         eid=claim.eid,
@@ -180,4 +186,5 @@ def _from_claim(claim: StartClaim, execution: Execution) -> Execution:
         created_by=claim.created_by,
         queue=claim.queue,
         priority=claim.priority,
+        timeout_s=claim.timeout_s,
     )
