@@ -29,6 +29,9 @@ class EngineConfig:
         audit_period_s: each waiting execution is looked at once in this time by the sweepers.
         archive_ttl_s: how long archives are kept.
         key_ttl_s: how long a dispatch key outlives the archive of its execution.
+        dead_ttl_s: how long tasks that were set aside are kept.
+        message_ttl_s: how long messages on global channels are kept.
+        control_ttl_s: how long every entry of the control log is kept; older ones only if they still say something.
         retire_grace_s: how long deleted things are kept after their archive or boundary is durable.
 
     Raises:
@@ -48,6 +51,9 @@ class EngineConfig:
     audit_period_s: float = 3600.0
     archive_ttl_s: float = 30 * _DAY
     key_ttl_s: float = 90 * _DAY
+    dead_ttl_s: float = 30 * _DAY
+    message_ttl_s: float = 30 * _DAY
+    control_ttl_s: float = 30 * _DAY
     retire_grace_s: float = _DAY
 
     def __post_init__(self) -> None:
