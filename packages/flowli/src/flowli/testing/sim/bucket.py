@@ -35,6 +35,7 @@ class Operation:
         number: from 1, in the order of sending.
         at_s: virtual second of sending; ``applied_s`` of its effect, if it had one.
         outcome: what the client was told, "" if nothing.
+        refused: it fell into an outage.
     """
 
     number: int
@@ -46,6 +47,7 @@ class Operation:
     applied_s: float | None = None
     outcome: str = ""
     data: bytes = b""
+    refused: bool = False
 
 
 class Bucket:
@@ -68,6 +70,7 @@ class Bucket:
         self._rng = random.Random(f"{seed}/bucket")
         self._latency_s = latency_s
         self._versions = 0
+        self._out_until_s = 0.0
         self._past: list[tuple[float, str, bool]] = []
 
     def store(self, node: Node) -> SimStore:
@@ -83,6 +86,9 @@ class Bucket:
         operation = Operation(len(self.operations) + 1, self.loop.time(), str(node), verb, key, data=data)
         self.operations.append(operation)
         operation.fault = self.choose(operation)
+        if isinstance(operation.fault, faults.Outage):
+            self._out_until_s = self.loop.time() + operation.fault.for_s
+        operation.refused = self.loop.time() < self._out_until_s
         return operation
 
     def later(self, delay_s: float, call: Callable[[], None]) -> None:
@@ -265,6 +271,8 @@ class SimStore:
         """What the bucket does with a request, and answers."""
         bucket = self._bucket
         lost = Unknown("time-out") if write else StoreUnavailable("time-out", "Try again.")
+        if operation.refused:
+            return StoreUnavailable("The store cannot be reached.", "Try again.")
         match operation.fault:
             case faults.Refuse():
                 return StoreUnavailable("The store cannot be reached.", "Try again.")

@@ -132,7 +132,9 @@ class Cluster:
         from flowli.runtime.step import step_info
 
         info, node = step_info(), CURRENT.get()
-        self.ledger.effects.append(Effect(self.loop.time(), info.eid, info.fid, info.attempt, str(node), note, starts))
+        self.ledger.effects.append(
+            Effect(self.loop.time(), info.eid, info.fid, info.attempt, str(node), note, starts, info.epoch)
+        )
 
     def note(self, who: object, what: str) -> None:
         """Add a line to the story."""

@@ -12,6 +12,7 @@ __all__ = [
     "Fault",
     "Freeze",
     "Late",
+    "Outage",
     "Refuse",
     "Resent",
     "Slow",
@@ -47,6 +48,13 @@ class Late:
     """The client times out now; the request lands ``after_s`` later, if its condition still holds."""
 
     after_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """For ``for_s`` from now on the store refuses everything that anybody asks."""
+
+    for_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,5 +106,17 @@ class TornList:
 
 
 Fault: TypeAlias = (
-    Refuse | Throttle | Vanish | Echo | Late | Slow | Resent | DieBefore | DieAfter | Freeze | StaleList | TornList
+    Refuse
+    | Throttle
+    | Vanish
+    | Echo
+    | Late
+    | Outage
+    | Slow
+    | Resent
+    | DieBefore
+    | DieAfter
+    | Freeze
+    | StaleList
+    | TornList
 )

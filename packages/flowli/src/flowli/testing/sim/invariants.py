@@ -15,7 +15,9 @@ from flowli.domain.entries import (
     ExecutionCompleted,
     ExecutionFailed,
     FrameCompleted,
+    FrameFailed,
     FrameFulfilled,
+    FrameStarted,
     JournalEntry,
 )
 from flowli.domain.ids import Eid
@@ -143,21 +145,38 @@ def _judge_journal(cluster: Cluster, eid: Eid) -> list[str]:
 
 
 def _judge_effects(cluster: Cluster, eid: Eid, entries: tuple[JournalEntry, ...]) -> list[str]:
-    """No step starts once its outcome is durable; attempts of one number only repeat with a change of owner."""
+    """What steps did outside, against what was durable then.
+
+    No step starts once its outcome is durable. None starts before every outcome is durable that its code had seen. And
+    once the owner of an epoch has had an effect, no commit of a lower epoch lands any more.
+    """
     problems: list[str] = []
     durable = _durable_instants(cluster, eid)
+    last_outcome = 0.0
     for entry in entries:
-        if isinstance(entry.body, FrameCompleted):
-            at_s = durable.get(entry.seq)
-            late = [
-                e
-                for e in cluster.ledger.of(eid, entry.body.fid)
-                if e.starts and at_s is not None and e.at_s > at_s + 1e-6
-            ]
-            if late:
+        body, at_s = entry.body, durable.get(entry.seq, 0.0)
+        if isinstance(body, FrameStarted) and body.attempt == 1:
+            early = [e for e in cluster.ledger.of(eid, body.fid) if e.at_s < last_outcome - 1e-6]
+            if early:
                 problems.append(
-                    f"S7: step {entry.body.fid} of {eid} ran again at {late[0].at_s:.3f}s on {late[0].node}"
+                    f"S5: step {body.fid} of {eid} ran at {early[0].at_s:.3f}s, and what its code had seen was durable "
+                    f"at {last_outcome:.3f}s"
                 )
+        if isinstance(body, FrameCompleted):
+            late = [e for e in cluster.ledger.of(eid, body.fid) if e.starts and at_s and e.at_s > at_s + 1e-6]
+            if late:
+                problems.append(f"S7: step {body.fid} of {eid} ran again at {late[0].at_s:.3f}s on {late[0].node}")
+        if isinstance(body, FrameCompleted | FrameFailed):
+            last_outcome = max(last_outcome, at_s)
+    for effect in cluster.ledger.effects:
+        if effect.eid == eid:
+            fenced = [e for e in entries if e.by.site.epoch < effect.epoch and durable.get(e.seq, 0.0) > effect.at_s]
+            if fenced:
+                problems.append(
+                    f"S10: entry {fenced[0].seq} of epoch {fenced[0].by.site.epoch} of {eid} landed after step "
+                    f"{effect.fid} had begun under epoch {effect.epoch}"
+                )
+                break
     return problems
 
 

@@ -30,6 +30,7 @@ SINGLE: dict[str, Fault] = {
     "slow": faults.Slow(3.0),
     "slow-long": faults.Slow(15.0),
     "resent": faults.Resent(2.0),
+    "outage": faults.Outage(13.0),
     "die-before": faults.DieBefore(),
     "die-after": faults.DieAfter(),
     "stale-list": faults.StaleList(2.0),

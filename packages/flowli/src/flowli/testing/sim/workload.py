@@ -29,6 +29,7 @@ class Effect:
     node: str
     note: str = ""
     starts: bool = True
+    epoch: int = 0
 
 
 @dataclass(slots=True)

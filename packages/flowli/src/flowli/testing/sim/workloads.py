@@ -289,6 +289,33 @@ async def _drive_pause(client: Client) -> None:
     await client.again(lambda: quietly(client.engine.resume, "p2"))
 
 
+def _chatter(cluster: Cluster) -> Registry:
+    registry = Registry()
+
+    async def note(what: str) -> str:
+        cluster.effect(what)
+        return what
+
+    @registry.workflow
+    async def main(ctx: Context) -> list[str]:
+        got: list[str] = []
+        while len(got) < 10:
+            message = await ctx.receive("talk", timeout=900)
+            got.append(await ctx.step(note, message) if len(got) % 3 == 0 else message)
+        return got
+
+    return registry
+
+
+async def _drive_chatter(client: Client) -> None:
+    eid = await client.again(lambda: client.engine.start("main", key="k1"))
+    words = [f"w{n}" for n in range(10)]
+    client.expect(eid, Expected(([*words],)))
+    for word in words:
+        await client.again(functools.partial(client.engine.signal, eid, "talk", word, key=word))
+        await client.world.sleep(client.world.random().uniform(0.0, 0.4))
+
+
 WORKLOADS: dict[str, Workload] = {
     workload.name: workload
     for workload in (
@@ -302,6 +329,7 @@ WORKLOADS: dict[str, Workload] = {
         Workload("send", _send, _drive_send),
         Workload("keyed", _keyed, _drive_keyed, _check_keyed),
         Workload("pause", _pause, _drive_pause),
+        Workload("chatter", _chatter, _drive_chatter),
     )
 }
 """By name."""
