@@ -265,7 +265,7 @@ class Fleet:
 
         async def wait() -> None:
             while not await condition():
-                await self.clock.sleep(0.05)
+                await self.clock.sleep(0.25)
 
         await self.run(wait(), limit_s=limit_s)
 

@@ -1,5 +1,8 @@
 """Setting a task aside that brought down one process after another, or cannot be carried out.
 
+A task counts its deaths, and each outcome of its execution sets them back; but who dies right after an outcome cannot
+say so any more. So the journal has the last word (``is_deadly``).
+
 1. Take the lease of the execution. Is it held by an owner that lives, the task is none of its and is given back.
 2. Journal ``execution.suspended`` on the operator, with the cause and the task. *Crash after it*: the task is taken
    again with its deaths, and the rest is done.
@@ -22,13 +25,32 @@ from flowli.domain.execution import Execution
 from flowli.domain.ports import Appended, Lease
 from flowli.domain.tasks import Task, TaskKind, TaskLease
 from flowli.domain.waits import OnOperator
+from flowli.runtime.protocols.causes import OUTCOMES
 from flowli.runtime.protocols.standing import Standing, find_standing
 from flowli.runtime.protocols.twins import twins
 from flowli.runtime.services import Services
 
-__all__ = ["bury"]
+__all__ = ["MAX_DEATHS", "bury", "is_deadly"]
+
+MAX_DEATHS = 5
+"""A task whose holders vanished so often without any outcome between is set aside."""
 
 Acquire = Callable[[Standing], Coroutine[Any, Any, Lease | None]]
+
+
+async def is_deadly(services: Services, lease: TaskLease) -> bool:
+    """Whether so many holders of a task have vanished in a row that nobody else is to try."""
+    task = lease.task
+    if lease.deaths < MAX_DEATHS:
+        return False
+    if task.kind not in (TaskKind.START, TaskKind.RESUME):
+        return True
+    found = await services.ports.journal.read(task.target)
+    came_on = [entry.by.site.epoch for entry in found.entries if isinstance(entry.body, OUTCOMES)]
+    if not came_on:
+        return True
+    held = await services.ports.ownership.read(task.target)
+    return held is None or held.epoch - came_on[-1] + 1 >= MAX_DEATHS
 
 
 async def bury(services: Services, lease: TaskLease, cause: str, acquire: Acquire) -> bool:
@@ -47,7 +69,12 @@ async def bury(services: Services, lease: TaskLease, cause: str, acquire: Acquir
         standing = await find_standing(services.ports, task.target)
         if standing is None and task.kind is TaskKind.START:
             standing = Standing.new(codec.load(Execution, task.payload))
-        if standing is not None and not standing.ended and standing.fold.parked is None:
+        parked = standing.fold.parked if standing is not None else None
+        if parked is not None and parked.cause == "dead_letter" and parked.task != task.task_id:
+            # it only died beside the one that was set aside; letting the execution go on looks at everything again
+            await services.ports.queue.ack([lease])
+            return True
+        if standing is not None and not standing.ended and parked is None:
             held = await acquire(standing)
             if held is None:
                 return False

@@ -10,6 +10,9 @@ from flowli.domain.entries import (
     ExecutionMigrated,
     ExecutionPaused,
     ExecutionUnpaused,
+    FrameCancelled,
+    FrameCompleted,
+    FrameDeferred,
     FrameFailed,
     FrameFulfilled,
     JournalEntry,
@@ -20,7 +23,10 @@ from flowli.domain.tasks import Task, TaskKind
 from flowli.domain.waits import OnChannel, OnChild
 from flowli.runtime.protocols.wake import ChildCause, MessageCause, RequestCause
 
-__all__ = ["answered_cause", "is_answered", "is_journaled", "request_of"]
+__all__ = ["OUTCOMES", "answered_cause", "is_answered", "is_journaled", "request_of"]
+
+OUTCOMES = (FrameCompleted, FrameFailed, FrameDeferred, FrameFulfilled, FrameCancelled)
+"""Entries that show that an execution has come on."""
 
 
 def is_journaled(task: Task, fold: JournalFold) -> bool:

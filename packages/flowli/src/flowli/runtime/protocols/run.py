@@ -32,6 +32,7 @@ from flowli.domain.execution import Execution
 from flowli.domain.memo import JournalFold
 from flowli.domain.ports import Appended, Lease, Ports
 from flowli.domain.tasks import Task
+from flowli.domain.waits import OnOperator
 from flowli.runtime.protocols.causes import is_journaled
 from flowli.runtime.services import Services
 
@@ -92,6 +93,8 @@ async def look(
     looked = Looked(Verdict.RUN, execution, found.entries, found.position, fold, lease)
     if fold.end is not None:
         return replace(looked, verdict=Verdict.ENDED)
+    if fold.parked is not None and _revived(task, fold.parked):
+        return looked
     if fold.parked is not None and not _other_code(fold, execution, code_ref_of):
         lease = lease or await ports.ownership.read(task.target)
         requests = lease.requests if lease is not None else ()
@@ -109,6 +112,11 @@ async def _record(ports: Ports, task: Task) -> Execution | None:
     if execution is None or await ports.archive.get(task.target) is not None:
         return None
     return execution
+
+
+def _revived(task: Task, parked: OnOperator) -> bool:
+    """Whether this is the very task that was set aside: an operator has put it back."""
+    return parked.cause == "dead_letter" and parked.task == task.task_id
 
 
 def _other_code(fold: JournalFold, execution: Execution, code_ref_of: dict[tuple[str, str], str]) -> bool:

@@ -6,24 +6,15 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from flowli.domain.entries import (
-    FrameCancelled,
-    FrameCompleted,
-    FrameDeferred,
-    FrameFailed,
-    FrameFulfilled,
-    JournalEntry,
-)
+from flowli.domain.entries import JournalEntry
 from flowli.domain.memo import JournalFold
 from flowli.domain.tasks import Task, TaskKind
 from flowli.runtime.owner.owner import Owner
-from flowli.runtime.protocols.causes import answered_cause
+from flowli.runtime.protocols.causes import OUTCOMES, answered_cause
 from flowli.runtime.worker.fates import Ack, Fate
 from flowli.runtime.worker.renewal import LeaseGuard
 
 __all__ = ["Active"]
-
-_OUTCOMES = (FrameCompleted, FrameFailed, FrameDeferred, FrameFulfilled, FrameCancelled)
 
 
 @dataclass(slots=True, eq=False)
@@ -70,7 +61,7 @@ class Active:
 
     def landed(self, entries: Sequence[JournalEntry], fold: JournalFold) -> None:
         """These entries are durable: tasks whose cause is among them are done."""
-        if any(isinstance(entry.body, _OUTCOMES) for entry in entries):
+        if any(isinstance(entry.body, OUTCOMES) for entry in entries):
             self.progress()
         for entry in entries if self.joined else ():
             cause = answered_cause(entry, fold)

@@ -166,9 +166,16 @@ class Executions:
         finally:
             if active.guard is not None:
                 self._renewals.forget(active.guard)
+        assert execution is not None
         assert fold is not None
         if active.guard is None:
-            got = await self._leases.acquire(task.target, task, free_epoch=fold.released_epoch, seen=looked.lease)
+            seen = looked.lease
+            if fold.released_epoch is None and seen is None:
+                seen = await services.ports.ownership.read(task.target)
+            if seen is not None and await self._leases.carried_by_another(task, execution, seen):
+                delay_s = self._leases.delay_s(task)
+                return Ack() if task.reason == "expired" else GiveBack("another task carries it on", delay_s)
+            got = await self._leases.acquire(task.target, task, free_epoch=fold.released_epoch, seen=seen)
             if not isinstance(got, LeaseGuard):
                 if is_journaled(task, fold) and not self._leases.carries(task, got):
                     return Ack()
@@ -255,7 +262,7 @@ class Executions:
             else:
                 await self._keep(owner)
         if released is Release.HANDED_OVER:
-            return GiveBack("handed over", 0.0)
+            return GiveBack("handed over", 0.0, alive=True)
         if released is Release.ENDED:
             self._remember_end(task.target)
         return Ack(tuple(active.posted))

@@ -23,12 +23,12 @@ class GiveBack:
     Attributes:
         reason: for the log.
         delay_s: when it may be taken again; None writes nothing: its lease expires.
-        alive: the worker vouches for the task: it did not bring a process down.
+        alive: the worker has run it and lives: its deaths no longer count.
     """
 
     reason: str
     delay_s: float | None
-    alive: bool = True
+    alive: bool = False
 
 
 @dataclass(frozen=True, slots=True)

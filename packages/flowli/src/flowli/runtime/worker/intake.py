@@ -63,10 +63,14 @@ class Intake:
         """A task that was taken ahead."""
         return self._ahead.popleft()[0] if self._ahead else None
 
-    async def take(self, room: int) -> list[TaskGuard]:
-        """Take up to ``room`` tasks to be begun at once, and some ahead."""
+    async def take(self, room: int, *, one_by_one: bool = False) -> list[TaskGuard]:
+        """Take up to ``room`` tasks to be begun at once, and some ahead.
+
+        Args:
+            one_by_one: take one at most.
+        """
         taken: list[TaskGuard] = []
-        wanted = room + self._quota() - len(self._ahead)
+        wanted = min(room, 1) if one_by_one else room + self._quota() - len(self._ahead)
         for queue in self._queues:
             if len(taken) < wanted:
                 taken += await self._dequeue(queue, min(wanted - len(taken), _PAGE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from flowli.domain.execution import Execution
 from flowli.domain.ids import Eid
 from flowli.domain.ports import Acquired, Holder, Lease, LeaseRequest
 from flowli.domain.tasks import Task
@@ -14,6 +15,7 @@ __all__ = ["ExecutionLeases"]
 
 _REMEMBERED = 4096
 _CARRIER = "task"
+_SEARCHED = 1000
 
 
 class ExecutionLeases:
@@ -56,6 +58,19 @@ class ExecutionLeases:
         """Whether ``task`` may be the one for which the lease was taken."""
         carrier = held.state.get(_CARRIER) if isinstance(held.state, dict) else None
         return carrier in (None, task.task_id)
+
+    async def carried_by_another(self, task: Task, execution: Execution, held: Lease) -> bool:
+        """Whether the task for which a lease was taken that may have expired is still in its queue.
+
+        Then ``task`` leaves the execution to it: so the deaths of one that brings its workers down are counted by one
+        task, whatever else wakes it.
+        """
+        if held.idle_s < held.ttl_s / 2 or self.carries(task, held):
+            return False  # its owner seems to live, or it is for this very task
+        assert isinstance(held.state, dict)
+        carrier = held.state[_CARRIER]
+        views = await self._services.ports.queue.find(execution.queue, execution.eid, limit=_SEARCHED)
+        return any(view.task.task_id == carrier for view in views)
 
     async def release(self, guard: LeaseGuard) -> None:
         """Let a lease go under which nothing was journaled."""

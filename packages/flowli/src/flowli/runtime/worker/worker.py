@@ -13,6 +13,7 @@ from flowli.domain.errors import UsageError
 from flowli.domain.ids import check_name
 from flowli.domain.tasks import TaskKind
 from flowli.runtime.owner.steps import StepRunner
+from flowli.runtime.protocols.bury import is_deadly
 from flowli.runtime.sweeper import Sweeper
 from flowli.runtime.worker.alone import Alone
 from flowli.runtime.worker.closing import Closing
@@ -25,14 +26,12 @@ from flowli.runtime.worker.renewal import Renewals, TaskGuard
 if TYPE_CHECKING:
     from flowli.runtime.engine.engine import Engine
 
-__all__ = ["MAX_DEATHS", "Worker"]
+__all__ = ["Worker"]
 
 _log = structlog.get_logger("flowli.worker")
 
-MAX_DEATHS = 5
-"""A task whose holders vanished so often without any outcome between is set aside."""
-
 _IDLE_GROWTH, _SLOWEST_POLL_S = 1.5, 5.0
+_NEXT_S = 1.0
 
 
 class Worker:
@@ -208,14 +207,17 @@ class Worker:
         if self._stopping.is_set() or self._alone.wanted or not self._intake.worth_taking(self._room):
             return begun
         before = self._intake.ahead
-        taken = await self._intake.take(self._room)
+        taken = await self._intake.take(self._room, one_by_one=self._alone.careful)
         for guard in taken:
             self._begin(guard)
-        if self._stopping.is_set():
+        if self._stopping.is_set() or self._alone.wanted:
             self._intake.let_go(everything=True)
         return begun + len(taken) + max(0, self._intake.ahead - before)
 
     def _begin(self, guard: TaskGuard) -> None:
+        if not self._alone.claim(guard):
+            self._closing.close(guard, GiveBack("one that may be dangerous runs first", _NEXT_S))
+            return
         self._busy.add(guard)
         task = asyncio.create_task(self._handle(guard))
         self._tasks.add(task)
@@ -230,10 +232,10 @@ class Worker:
                 self._healthy.add(guard)
             fate = await self._fate(guard)
         except asyncio.CancelledError:
-            fate = GiveBack("the worker was stopped", 0.0, alive=not suspect)
+            fate = GiveBack("the worker was stopped", 0.0)
         except Exception:
             _log.exception("a task failed in the engine itself", task=guard.lease.task.task_id)
-            fate = GiveBack("the engine failed", self._services.config.task_ttl_s / 3, alive=not suspect)
+            fate = GiveBack("the engine failed", self._services.config.task_ttl_s / 3)
         self._intake.finished()
         self._rests(guard)
         self._closing.close(guard, fate)
@@ -258,7 +260,7 @@ class Worker:
 
     async def _fate(self, guard: TaskGuard) -> Fate:
         task, deaths = guard.lease.task, guard.lease.deaths
-        if deaths >= MAX_DEATHS:
+        if await is_deadly(self._services, guard.lease):
             return SetAside(f"{deaths} workers in a row vanished while they worked on task {task.task_id}")
         if task.kind in (TaskKind.START, TaskKind.RESUME):
             return await self._executions.handle(
