@@ -1,7 +1,7 @@
 """``Retention``: keeps the bucket small by folding finished executions away and deleting what has had its time.
 
-Two at once do no harm. What was deleted already is remembered in the state of the lease named ``retention``; a run that
-finds the lease held works all the same and leaves that memory to the other.
+Two at once do no harm. What was deleted already is remembered in the state of the lease named ``flowli:retention``; a
+run that finds the lease held works all the same, leaves that memory to the other, and trims no log.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ids import Eid, role_eid
 from flowli.domain.ports import Acquired, Holder, Lease
 from flowli.domain.provenance import ActorKind, Provenance
+from flowli.domain.waits import OnChannel
 from flowli.runtime.control_fold import ArchivedAt, ControlFold, Known
+from flowli.runtime.protocols.compact import Declared, declare, drop
 from flowli.runtime.protocols.retire import blocked, fold_away, forget_key, purge
 from flowli.runtime.protocols.standing import find_standing
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Retention", "RetentionReport"]
 
 _LEASE_TTL_S = 600.0
+_PAGE = 1000
 
 
 @dataclass(slots=True)
@@ -39,6 +42,9 @@ class RetentionReport:
         purged: archived executions whose records, journals, channels and evidence were deleted.
         expired: archives deleted.
         keys: dispatch keys forgotten.
+        dead: tasks that had been set aside, discarded.
+        messages: messages on global channels that were declared unneeded.
+        entries: entries of the control log that were declared unneeded.
     """
 
     dry_run: bool = False
@@ -47,25 +53,33 @@ class RetentionReport:
     purged: int = 0
     expired: int = 0
     keys: int = 0
+    dead: int = 0
+    messages: int = 0
+    entries: int = 0
 
 
 @dataclass(slots=True)
 class _Done:
-    """Sequence numbers of the ``execution.archived`` entries up to which each kind of deletion is done."""
+    """Sequence numbers of the ``execution.archived`` entries up to which each kind of deletion is done; and what of the
+    logs was declared unneeded.
+    """
 
     purged: int = 0
     expired: int = 0
     keys: int = 0
+    declared: Declared = field(default_factory=Declared)
 
     @classmethod
     def of(cls, state: Data) -> _Done:
         if not isinstance(state, dict):
             return cls()
         known = {name: number for name, number in state.items() if isinstance(number, int)}
-        return cls(known.get("purged", 0), known.get("expired", 0), known.get("keys", 0))
+        declared = Declared.of(state.get("declared"))
+        return cls(known.get("purged", 0), known.get("expired", 0), known.get("keys", 0), declared)
 
     def to_data(self) -> Data:
-        return {"purged": self.purged, "expired": self.expired, "keys": self.keys}
+        declared = self.declared.to_data()
+        return {"purged": self.purged, "expired": self.expired, "keys": self.keys, "declared": declared}
 
 
 class Retention:
@@ -134,10 +148,13 @@ class Retention:
 
     async def _delete(self, report: RetentionReport) -> None:
         holder = Holder(f"{self._services.site.worker_id}/{self._services.world.token()}", self._services.site)
-        got = await self._services.ports.ownership.acquire(role_eid("retention"), holder, _LEASE_TTL_S)
+        got = await self._services.ports.ownership.acquire(role_eid("flowli:retention"), holder, _LEASE_TTL_S)
         done = _Done.of(got.lease.state)
         try:
             await self._delete_due(done, report)
+            report.dead = await self._discard()
+            if isinstance(got, Acquired):
+                await self._trim(done, report)
         finally:
             if isinstance(got, Acquired):
                 await self._remember(got.lease, done)
@@ -148,6 +165,32 @@ class Retention:
         except LeaseLost:  # it took longer than the lease lasts; the next run repeats some deletions
             return
         await self._services.ports.ownership.release(lease)
+
+    async def _discard(self) -> int:
+        """Tasks that were set aside longer ago than they are kept."""
+        queue, count = self._services.ports.queue, 0
+        old = self._services.world.now() + timedelta(seconds=-self._services.config.dead_ttl_s)
+        for name in await queue.queues():
+            expired = [dead for dead in await queue.dead(name, limit=_PAGE) if dead.died_at <= old]
+            count += sum([await queue.discard(dead) for dead in expired])
+        return count
+
+    async def _trim(self, done: _Done, report: RetentionReport) -> None:
+        """What only grows (``protocols.compact``): at most once in ``retire_grace_s``."""
+        services, fold = self._services, self._fold
+        now, grace = services.world.now(), timedelta(seconds=services.config.retire_grace_s)
+        if done.declared.at is not None:
+            if now < done.declared.at + grace:
+                return
+            await drop(services.ports, done.declared)
+        names = {
+            on.channel for known in fold.executions.values() for on in known.waited_on if isinstance(on, OnChannel)
+        }
+        last = {entry.eid: entry.seq for entry in fold.archived}
+        gone = {eid for eid, seq in last.items() if seq <= done.keys}
+        shared = sorted(name for name in names if "." not in name)
+        done.declared = await declare(services.ports, services.config, done.declared, shared, gone, now)
+        report.entries, report.messages = done.declared.entries, done.declared.messages
 
     async def _delete_due(self, done: _Done, report: RetentionReport) -> None:
         config, ports = self._services.config, self._services.ports
