@@ -5,7 +5,9 @@ tests.
 from __future__ import annotations
 
 import itertools
+import random
 import time
+from dataclasses import replace
 
 import pytest
 from mutations import MUTATIONS, Mutation
@@ -24,7 +26,11 @@ def test_the_mutation_is_found(mutation: Mutation, monkeypatch: pytest.MonkeyPat
         for workload in mutation.workloads
         for mode in mutation.modes
     ]
+    for row in cases:
+        random.Random(mutation.name).shuffle(row)
     in_turn = [case for row in itertools.zip_longest(*cases) for case in row if case is not None]
+    if mutation.order:
+        in_turn = [replace(case, order=mutation.order) for case in in_turn]
     mutation.patch(monkeypatch)
     campaign, began_s = Campaign(), time.monotonic()
     for finding in campaign.run(in_turn):

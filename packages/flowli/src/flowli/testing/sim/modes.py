@@ -52,9 +52,11 @@ ORDERS: dict[str, dict[str, float]] = {
     "ttl": {"exec_ttl_s": 6.0, "task_ttl_s": 6.0},
     "exec-first": {"exec_ttl_s": 5.0, "task_ttl_s": 11.0},
     "task-first": {"exec_ttl_s": 11.0, "task_ttl_s": 5.0},
+    "patient": {"exec_ttl_s": 30.0, "task_ttl_s": 30.0},
     "always-replay": {"exec_ttl_s": 6.0, "task_ttl_s": 6.0, "hold_s": 0.0, "warm_limit": 0},
 }
-"""Both orders of the TTLs, and none; and executions that suspend at every wait and are replayed at every wake-up."""
+"""Both orders of the TTLs, and none; TTLs that outlast every storage error; and executions that suspend at every wait
+and are replayed at every wake-up."""
 
 
 @dataclass(frozen=True, slots=True)
