@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Self
 
 import structlog
 
+from flowli.domain.entries import ControlEntry
 from flowli.domain.errors import UsageError
 from flowli.domain.ids import check_name
 from flowli.domain.tasks import TaskKind
 from flowli.runtime.owner.steps import StepRunner
 from flowli.runtime.protocols.bury import is_deadly
+from flowli.runtime.signs import Sign, queue_sign, worker_announcement
 from flowli.runtime.sweeper import Sweeper
 from flowli.runtime.worker.alone import Alone
 from flowli.runtime.worker.closing import Closing
@@ -64,6 +66,7 @@ class Worker:
         self._queues = tuple(check_name("queue", queue) for queue in queues)
         self._concurrency = concurrency
         self._sweeper = Sweeper(engine) if sweeper else None
+        self._sign = Sign(services, map(queue_sign, self._queues))
         config = services.config
         shortest_s = min(config.exec_ttl_s, config.task_ttl_s)
         self._renewals = Renewals(services.ports, services.world, tick_s=shortest_s / 12)
@@ -105,8 +108,10 @@ class Worker:
                 self._sweeping = asyncio.create_task(self._sweeper.run())
 
     async def run(self) -> None:
-        """Work until ``stop`` is called, then drain."""
+        """Work until ``stop`` is called, then drain. Says what its code is, and that it listens to its queues."""
         self.start()
+        self._announce()
+        showing = asyncio.create_task(self._sign.run())
         idle_s = first_s = self._services.config.poll_s or self._services.ports.poll_hint_s
         slowest_s = max(first_s, _SLOWEST_POLL_S if first_s >= 1 else 4 * first_s)
         try:
@@ -121,7 +126,13 @@ class Worker:
                 else:
                     idle_s = min(idle_s * _IDLE_GROWTH, slowest_s)
         finally:
+            showing.cancel()
             await self.drain()
+
+    def _announce(self) -> None:
+        services = self._services
+        said = worker_announcement(services.registry, self._queues, services.site.worker_id)
+        services.announcer.post([ControlEntry(said, services.provenance())])
 
     def stop(self) -> None:
         """Take no more tasks; ``run`` drains and returns."""
