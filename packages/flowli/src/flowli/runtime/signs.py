@@ -54,10 +54,11 @@ class Sign:
         self._held: dict[str, Lease] = {}
         self._due_s = services.world.monotonic_s()
 
-    @property
-    def period_s(self) -> float:
-        """How often ``beat`` has something to do."""
-        return self._period_s
+    async def run(self) -> None:
+        """Show what is due, until cancelled."""
+        while True:
+            await self.beat()
+            await self._services.world.sleep(self._period_s)
 
     async def beat(self) -> None:
         """Show what is due. A sign that cannot be written is no reason to stop."""

@@ -226,6 +226,9 @@ class Sweeper:
             case ExecutionStatus.RUNNING:
                 done, again_s = await self._check_running(known)
             case _:
+                refs = untried(self._fold, known)
+                if refs:  # a worker with another code may have taken them for its own
+                    report.tried += await try_code(self._services, known, refs, self._by())
                 found = await audit(self._services, known.eid, known_seq=known.journal_seq, by=self._by())
                 report.audited += 1
                 report.woken += found.woken
