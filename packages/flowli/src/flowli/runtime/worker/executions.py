@@ -25,6 +25,7 @@ from flowli.runtime.protocols.run import Behind, Looked, Verdict, look, take_ove
 from flowli.runtime.protocols.standing import Standing
 from flowli.runtime.protocols.start import created, take_start
 from flowli.runtime.protocols.twins import twins
+from flowli.runtime.protocols.wake import CodeCause
 from flowli.runtime.registry import Workflow
 from flowli.runtime.services import Services
 from flowli.runtime.worker.active import Active
@@ -36,6 +37,7 @@ __all__ = ["Executions"]
 
 _log = structlog.get_logger("flowli.worker")
 _ENDED_REMEMBERED = 4096
+_OTHER_CODE_WAITS = timedelta(minutes=5)
 
 
 class Executions:
@@ -162,6 +164,8 @@ class Executions:
                 if active.guard is not None:
                     await self._leases.release(active.guard)
                 missing = execution is not None and looked.verdict is Verdict.RUN
+                if looked.verdict is Verdict.NOTHING and self._is_for_other_code(task, execution):
+                    return GiveBack("it is for a worker with other code", services.config.task_ttl_s)
                 return self._unknown(execution) if missing and execution else await self._rest(looked)
         finally:
             if active.guard is not None:
@@ -195,6 +199,14 @@ class Executions:
             return Ack()
         last = twins(looked.entries, execution.eid, after_seq=fold.lifecycle_seq - 1)
         return Ack((self._services.announcer.post(last),)) if last else Ack()
+
+    def _is_for_other_code(self, task: Task, execution: Execution | None) -> bool:
+        """Whether a worker with the code that the task names may still come to take it."""
+        if task.reason != CodeCause.reason or execution is None:
+            return False
+        mine = self._codes.get((execution.workflow, execution.version), "")
+        waits = self._services.world.now() < task.enqueued_by.at + _OTHER_CODE_WAITS
+        return waits and task.key != CodeCause(mine).key
 
     def _unknown(self, execution: Execution) -> Fate:
         what = f"workflow '{execution.workflow}' version '{execution.version}'"
