@@ -241,8 +241,10 @@ class SimStore:
                     answer.set_result(result)
 
         def land() -> Any:
-            operation.applied_s = bucket.loop.time()
-            return apply()
+            result = apply()
+            if not isinstance(result, Lost | Gone):
+                operation.applied_s = bucket.loop.time()
+            return result
 
         there_s, back_s = bucket.one_way_s(), bucket.one_way_s()
 
