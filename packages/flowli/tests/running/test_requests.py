@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from flowli import Context
+from flowli.domain.ids import role_eid
 from flowli.testing.stores import CountingStore, Counts, Request
 
 from .fleet import Fleet, Process
@@ -41,8 +42,11 @@ class Bill:
         return [one.key for one in self.requests if one.verb == verb and not one.key.startswith(_flat(skip))]
 
 
-CONTROL = ("logs/wf/", "wf/queues/default/limits/")
-"""Shares: the commits of the control log, and the settings of the queue, which are read once in a while."""
+SIGN = f"wf/exec/{role_eid('flowli:sign:queue:default')}/"
+CONTROL = ("logs/wf/", "wf/queues/default/limits/", SIGN)
+"""Shares: the commits of the control log, the settings of the queue, which are read once in a while, and the sign that
+somebody listens to the queue, which is written once a minute.
+"""
 
 
 def _flat(skip: tuple[str | tuple[str, ...], ...]) -> tuple[str, ...]:
@@ -226,7 +230,7 @@ async def test_a_thousand_that_wait_cost_nothing_while_they_wait(cairn: Fleet) -
     bill.clear()
     await cairn.clock.advance(60)
     assert set(bill.keys("list")) == {"wf/queues/default/ready/"}
-    assert bill.keys("put") == []
+    assert bill.keys("put") == [f"{SIGN}lease"]
     assert bill.keys("get", CONTROL) == []
     for n, eid in enumerate(eids):
         await cairn.engine.signal(eid, "go", n)
