@@ -29,6 +29,7 @@ class Poison:
         self.running: list[str] = []
 
     async def bite(self) -> str:
+        await self.fleet.clock.sleep(0.5)
         self.beside.append(list(self.running))
         if self.deaths < self.lethal:
             self.deaths += 1
