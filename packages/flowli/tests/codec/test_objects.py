@@ -124,9 +124,28 @@ SMALL_TASK: dict[str, Data] = {
 }
 
 
-def test_unknown_fields_are_ignored() -> None:
+def test_unknown_fields_are_kept_for_the_next_writing() -> None:
     task = codec.load(Task, SMALL_TASK)
     assert (task.queue, task.target, task.priority) == ("q", UUID(int=1), 50)
+    assert task.more == {"colour": "another one"}
+    assert task.enqueued_by.more == {"tenant": "a field of a newer version"}
+    assert codec.dump(replace(task, priority=7)) == {**SMALL_TASK, "priority": 7}
+
+
+def test_unknown_fields_of_entries_are_kept_when_they_are_copied() -> None:
+    by = codec.dump_entries([JournalEntry(FrameCompleted("root", 1, 3), BY)])[0][3]  # type: ignore[index,call-overload]
+    body: Data = {"fid": "root", "attempt": 1, "value": 4, "colour": "red"}
+    newer: list[Data] = [
+        ["frame.completed", 0, body, {**by, "tenant": "a", "shard": 1}],
+        ["frame.completed", 5, body],
+        ["frame.completed", 5, {"fid": "root", "attempt": 1, "value": 4}, {"tenant": "b"}],
+    ]
+    first, second, third = codec.load_journal(newer)
+    assert [entry.more for entry in (first, second, third)] == [{"colour": "red"}, {"colour": "red"}, None]
+    assert first.by.more == second.by.more == {"tenant": "a", "shard": 1}
+    assert third.by.more == {"tenant": "b", "shard": 1}
+    assert codec.load_journal(codec.dump_entries([first, second, third])) == (first, second, third)
+    assert codec.load_journal(codec.dump_entries([third])) == (replace(third, seq=1),)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar, cast
 
 from flowli.codec.plain import located
-from flowli.codec.stored import BODIES, converter
+from flowli.codec.stored import BODIES, converter, unknown
 from flowli.domain.data import Data
 from flowli.domain.entries import ControlBody, ControlEntry, JournalBody, JournalEntry, UnknownBody
 from flowli.domain.provenance import Actor, Code, Provenance, Site
@@ -23,6 +23,7 @@ __all__ = ["dump_entries", "load_control", "load_journal"]
 E = TypeVar("E", JournalEntry, ControlEntry)
 
 _CODE = tuple(field.name for field in fields(Code))
+_BY = frozenset({"at", "actor", "site", "code", "attempt"})
 
 
 def dump_entries(entries: Sequence[JournalEntry] | Sequence[ControlEntry]) -> list[Data]:
@@ -31,6 +32,8 @@ def dump_entries(entries: Sequence[JournalEntry] | Sequence[ControlEntry]) -> li
     before: Provenance | None = None
     for entry in entries:
         body = entry.body.data if isinstance(entry.body, UnknownBody) else made.unstructure(entry.body)
+        if entry.more is not None:
+            body = {**entry.more, **body}
         record = [entry.body.tag, 0 if before is None else entry.by.at.us - before.at.us, body]
         if before is None:
             record.append({"at": entry.by.at.us, **_differences(entry.by, None)})
@@ -44,7 +47,8 @@ def dump_entries(entries: Sequence[JournalEntry] | Sequence[ControlEntry]) -> li
 def load_journal(records: Sequence[Data], *, first: int = 1) -> tuple[JournalEntry, ...]:
     """The journal entries of some commits, numbered from ``first``.
 
-    An entry that this version does not know, or cannot read, is an ``UnknownBody`` with all its data.
+    An entry that this version does not know, or cannot read, is an ``UnknownBody`` with all its data; unknown fields
+    of one that it knows are kept in ``more``.
 
     Raises:
         InvalidValue: these are not records of entries.
@@ -69,13 +73,15 @@ def _load(cls: type[E], union: Any, records: Sequence[Data], first: int) -> tupl
             tag, at, data, *rest = cast("tuple[str, int, dict[str, Data], Any]", record)
             before = _provenance(before, at, rest[0] if rest else {})
             known = bodies.get(tag)
-            body = UnknownBody(tag, data)
+            body, more = UnknownBody(tag, data), None
             if known is not None:
                 try:
                     body = made.structure(data, known)
+                    if not data.keys() <= known.__dataclass_fields__.keys():
+                        more = unknown(data, known.__dataclass_fields__)
                 except Exception:
                     body = UnknownBody(tag, data)  # a newer version wrote a value here that this one does not know
-            loaded.append(cls(body, before, seq))
+            loaded.append(cls(body, before, seq, more))
     except Exception as error:
         raise located(error).invalid_value(f"entries[{len(loaded)}]") from error
     return tuple(loaded)
@@ -95,6 +101,8 @@ def _differences(by: Provenance, before: Provenance | None) -> dict[str, Any]:
         found["code"] = {name: getattr(new, name) for name in _CODE if getattr(new, name) != getattr(old, name)}
     if by.attempt != (before.attempt if before else 0):
         found["attempt"] = by.attempt
+    if by.more is not None and (before is None or by.more != before.more):
+        found.update(by.more)
     return found
 
 
@@ -103,12 +111,12 @@ def _provenance(before: Provenance | None, at: int, by: dict[str, Any]) -> Prove
     if "at" in by:
         code = made.structure(by["code"], Code) if by.get("code") else None
         actor, site = made.structure(by["actor"], Actor), made.structure(by["site"], Site)
-        return Provenance(actor, site, Timestamp(by["at"]), code, by.get("attempt", 0))
+        return Provenance(actor, site, Timestamp(by["at"]), code, by.get("attempt", 0), _more(None, by))
     if before is None:
         raise ValueError("the first record has no provenance")
     if not by:
         return before if at == 0 else replace(before, at=Timestamp(before.at.us + at))
-    changed: dict[str, Any] = {"at": Timestamp(before.at.us + at)}
+    changed: dict[str, Any] = {"at": Timestamp(before.at.us + at), "more": _more(before.more, by)}
     if "actor" in by:
         changed["actor"] = made.structure(by["actor"], Actor)
     if "site" in by:
@@ -120,3 +128,9 @@ def _provenance(before: Provenance | None, at: int, by: dict[str, Any]) -> Prove
         known = {name: value for name, value in (new or {}).items() if name in _CODE}
         changed["code"] = None if new is None else made.structure(new, Code) if old is None else replace(old, **known)
     return replace(before, **changed)
+
+
+def _more(before: dict[str, Data] | None, by: dict[str, Any]) -> dict[str, Data] | None:
+    """The fields of a newer version in a provenance: what is not told again is as before."""
+    fresh = unknown(by, _BY)
+    return {**(before or {}), **fresh} if fresh else before

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, get_args, get_origin
 from uuid import UUID
 
 from cattrs import Converter
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from flowli.codec.hints import is_plain
 from flowli.codec.plain import Refused
@@ -16,7 +18,9 @@ from flowli.domain.entries import ControlBody, JournalBody, UnknownBody
 from flowli.domain.waits import On
 from flowli.timestamp import Timestamp
 
-__all__ = ["BODIES", "converter"]
+__all__ = ["BODIES", "converter", "unknown"]
+
+_MORE = "more"
 
 BODIES: dict[Any, dict[str, Any]] = {
     union: {member.tag: member for member in get_args(union) if member is not UnknownBody}
@@ -27,8 +31,10 @@ BODIES: dict[Any, dict[str, Any]] = {
 
 @lru_cache(maxsize=1)
 def converter() -> Converter:
-    """The converter; defaults are left out, unknown fields are ignored."""
+    """The converter; defaults are left out; unknown fields are kept in ``more`` where there is one, else ignored."""
     made = Converter(omit_if_default=True, detailed_validation=False)
+    made.register_unstructure_hook_factory(_keeps_more, lambda cls: _dump_with_more(made, cls))
+    made.register_structure_hook_factory(_keeps_more, lambda cls: _load_with_more(made, cls))
     made.register_unstructure_hook(UUID, str)
     made.register_structure_hook(UUID, lambda data, _: UUID(data))
     made.register_unstructure_hook(Timestamp, str)
@@ -44,6 +50,35 @@ def converter() -> Converter:
     for cls in (bool, int, float, str):  # cattrs looks classes up before it asks predicates
         made.register_structure_hook(cls, lambda data, _: data)
     return made
+
+
+def _keeps_more(hint: Any) -> bool:
+    return isinstance(hint, type) and _MORE in getattr(hint, "__dataclass_fields__", ())
+
+
+def _dump_with_more(made: Converter, cls: Any) -> Callable[[Any], Any]:
+    dump = make_dict_unstructure_fn(cls, made, _cattrs_omit_if_default=True, more=override(omit=True))
+
+    def run(value: Any) -> Any:
+        return dump(value) if value.more is None else {**value.more, **dump(value)}
+
+    return run
+
+
+def _load_with_more(made: Converter, cls: Any) -> Callable[[Any, Any], Any]:
+    load: Any = make_dict_structure_fn(cls, made, _cattrs_detailed_validation=False, more=override(omit=True))
+    known = cls.__dataclass_fields__.keys() - {_MORE}
+
+    def run(data: Any, _: Any) -> Any:
+        value = load(data, cls)
+        return value if data.keys() <= known else replace(value, more=unknown(data, known))
+
+    return run
+
+
+def unknown(data: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """The fields that are not known."""
+    return {name: value for name, value in data.items() if name not in known}
 
 
 def _is(union: Any) -> Callable[[Any], bool]:

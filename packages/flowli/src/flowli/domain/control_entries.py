@@ -132,11 +132,16 @@ ControlBody: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class ControlEntry:
-    """One entry of the control log. ``seq`` counts entries from 1; 0 while it is not yet appended."""
+    """One entry of the control log. ``seq`` counts entries from 1; 0 while it is not yet appended.
+
+    Attributes:
+        more: fields of the body that a newer release wrote; they are kept when the entry is copied.
+    """
 
     body: ControlBody
     by: Provenance
     seq: int = 0
+    more: dict[str, Data] | None = None
 
     @property
     def at(self) -> Timestamp:

@@ -297,11 +297,16 @@ JournalBody: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One entry of a journal. ``seq`` counts entries from 1; 0 while it is not yet appended."""
+    """One entry of a journal. ``seq`` counts entries from 1; 0 while it is not yet appended.
+
+    Attributes:
+        more: fields of the body that a newer release wrote; they are kept when the entry is copied.
+    """
 
     body: JournalBody
     by: Provenance
     seq: int = 0
+    more: dict[str, Data] | None = None
 
     @property
     def at(self) -> Timestamp:

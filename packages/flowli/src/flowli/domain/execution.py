@@ -84,6 +84,7 @@ class Execution:
         dispatch_key: the business key under which it was started.
         origin: what it was forked, retried or replayed from.
         timeout_s: execution timeout in seconds from creation; None for none.
+        more: fields that a newer release wrote; they are kept when the record is written anew.
     """
 
     eid: Eid
@@ -99,6 +100,7 @@ class Execution:
     dispatch_key: str | None = None
     origin: Origin | None = None
     timeout_s: float | None = None
+    more: dict[str, Data] | None = None
 
     @property
     def created_at(self) -> Timestamp:

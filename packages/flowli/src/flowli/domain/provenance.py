@@ -7,6 +7,7 @@ import socket
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from flowli.domain.data import Data
 from flowli.timestamp import Timestamp
 
 __all__ = ["Actor", "ActorKind", "Code", "Provenance", "Site"]
@@ -73,10 +74,15 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who, where, with what, which attempt, when."""
+    """Who, where, with what, which attempt, when.
+
+    Attributes:
+        more: fields that a newer release wrote; they are kept when the object is written anew.
+    """
 
     actor: Actor
     site: Site
     at: Timestamp
     code: Code | None = None
     attempt: int = 0
+    more: dict[str, Data] | None = None

@@ -42,6 +42,7 @@ class Task:
         priority: 0 first, 99 last.
         payload: START carries the whole record; RESUME may carry a child's outcome.
         enqueued_by: who put it there.
+        more: fields that a newer release wrote; they are kept when the task is written anew.
     """
 
     queue: str
@@ -54,6 +55,7 @@ class Task:
     not_before: Timestamp | None = None
     priority: int = DEFAULT_PRIORITY
     payload: Data = None
+    more: dict[str, Data] | None = None
 
     @property
     def task_id(self) -> str:

@@ -36,6 +36,8 @@ _KEPT_METADATA = ("channel", "deadline", "due_at", "eid", "irreversible", "lease
 def scrub_entry(entry: JournalEntry) -> JournalEntry:
     """The default: what is shown in the module's docstring."""
     body = _scrubbed_body(entry.body)
+    if entry.more is not None:  # whatever a newer release put there may be a value
+        return replace(entry, body=body, more=None)
     return entry if body is entry.body else replace(entry, body=body)
 
 
@@ -58,7 +60,7 @@ def scrubbed(entries: tuple[JournalEntry, ...], scrub: Scrub) -> tuple[JournalEn
 def _scrubbed_body(body: JournalBody) -> JournalBody:
     match body:
         case ExecutionStarted(execution):
-            return replace(body, execution=replace(execution, args={}))
+            return replace(body, execution=replace(execution, args={}, more=None))
         case ExecutionCompleted() | FrameCompleted():
             return replace(body, value=None)
         case ExecutionFailed(error) | FrameFailed(error=error):

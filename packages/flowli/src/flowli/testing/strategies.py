@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from flowli.domain.data import Data
 from flowli.domain.entries import ControlEntry, JournalEntry, UnknownBody
 from flowli.domain.ids import frame_id
+from flowli.domain.provenance import Provenance
 from flowli.timestamp import Timestamp
 
 __all__ = ["control_entries", "fids", "journal_entries", "names", "objects", "payloads", "timestamps"]
@@ -59,6 +60,9 @@ def fids() -> st.SearchStrategy[str]:
 def objects(cls: type[T]) -> st.SearchStrategy[T]:
     """Instances of a dataclass of the domain, each field by its annotation."""
     hints = typing.get_type_hints(cls)
+    if cls is Provenance:
+        # within a commit a provenance is told by what differs from the one before
+        hints["more"] = type(None)
     fields = {
         field.name: _field(field.name, hints[field.name]) for field in dataclasses.fields(typing.cast("Any", cls))
     }
@@ -67,12 +71,16 @@ def objects(cls: type[T]) -> st.SearchStrategy[T]:
 
 def journal_entries() -> st.SearchStrategy[JournalEntry]:
     """Any entry of a journal, those that a newer version wrote among them; not numbered."""
-    return objects(JournalEntry).map(lambda entry: dataclasses.replace(entry, seq=0))
+    return objects(JournalEntry).map(lambda entry: dataclasses.replace(entry, seq=0, more=_more(entry)))
 
 
 def control_entries() -> st.SearchStrategy[ControlEntry]:
     """Any entry of the control log; not numbered."""
-    return objects(ControlEntry).map(lambda entry: dataclasses.replace(entry, seq=0))
+    return objects(ControlEntry).map(lambda entry: dataclasses.replace(entry, seq=0, more=_more(entry)))
+
+
+def _more(entry: JournalEntry | ControlEntry) -> dict[str, Data] | None:
+    return None if isinstance(entry.body, UnknownBody) else entry.more
 
 
 def _path(parts: list[tuple[str, int | str]]) -> str:
@@ -86,6 +94,9 @@ def _field(name: str, hint: Any) -> st.SearchStrategy[Any]:
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if name == "fid":
         return fids() if type(None) not in args else st.none() | fids()
+    if name == "more":
+        unknown = st.dictionaries(st.sampled_from(["colour", "tenant"]), payloads(), min_size=1)
+        return st.none() if hint is type(None) else st.none() | unknown
     if hint is str:
         return st.sampled_from(["", "a", "ü", "x" * 40])
     if hint is int:

@@ -30,9 +30,7 @@ class CairnExecutionStore(CairnPort):
         doc = await self._documents.read(keys.meta(old.eid))
         if doc is None or load(Execution, doc.body) != old:
             return False
-        # what a newer release wrote beside the fields known here stays
-        unknown = {name: value for name, value in doc.body.items() if name not in Execution.__dataclass_fields__}
-        return isinstance(await self._documents.swap(doc, {**unknown, **_body(new)}), Swapped)
+        return isinstance(await self._documents.swap(doc, _body(new)), Swapped)
 
     @port_method
     async def delete(self, eid: Eid) -> None:

@@ -33,6 +33,7 @@ class StartClaim:
         timeout_s: execution timeout in seconds; None for none.
         folded_at: set by retention when the execution is archived.
         token: opaque; names this state of the claim to the backend.
+        more: fields that a newer release wrote; they are kept when the claim is written anew.
     """
 
     key: str
@@ -48,6 +49,7 @@ class StartClaim:
     timeout_s: float | None = None
     folded_at: Timestamp | None = None
     token: str = ""
+    more: dict[str, Data] | None = None
 
     @property
     def created_at(self) -> Timestamp:
