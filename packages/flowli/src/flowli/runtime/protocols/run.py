@@ -146,6 +146,9 @@ async def take_over(
     assert fold is not None
     entries, position = looked.entries, looked.position
     while not is_clean(fold, epoch):
+        if fold.epoch > epoch:
+            # the journal was read after the lease was taken, and somebody has taken it over in between
+            raise LeaseLost(f"execution {execution.eid} was taken over by epoch {fold.epoch}")
         by = services.provenance(epoch=epoch)
         by = replace(by, at=max(by.at, fold.at or execution.created_at))
         fresh = [JournalEntry(ExecutionResumed(epoch, tuple(reasons)), by)]
