@@ -170,7 +170,7 @@ async def test_a_worker_that_dies_at_any_call_loses_nothing(
             process.dies_at, process.dies_after = at, after
 
         try:
-            first, story = await play(fleet, doom)
+            _, story = await play(fleet, doom)
         except BaseException as error:
             raise AssertionError(f"died {'after' if after else 'before'} call {at}, {calls[at - 1]}") from error
         assert len(story.ran) <= 6 + 2, f"call {at}"
