@@ -25,7 +25,7 @@ async def through_the_context(ctx: Context, frames: int) -> None:
 
 async def of_the_session(ctx: Context, frames: int) -> None:
     session = ctx._session
-    action = RunStep(value, (), {}, NO_RETRY, None, None)
+    action = RunStep(value, {}, NO_RETRY, None, None)
     for _ in range(frames):
         await FrameCall(session, session.make("root", FrameKind.STEP, "value", "digest", action, lambda data: data))
 

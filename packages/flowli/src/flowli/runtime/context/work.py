@@ -79,7 +79,7 @@ class WorkCalls(ContextBase):
         data = codec.arguments(fn, args, kwargs, skip_first=False)
         hint = codec.return_hint(fn)
         retry = options.get("retry") or NO_RETRY
-        action = RunStep(fn, args, kwargs, retry, seconds("timeout", options.get("timeout")), hint)
+        action = RunStep(fn, data, retry, seconds("timeout", options.get("timeout")), hint)
         metadata: dict[str, Data] = {"irreversible": True} if options.get("irreversible") else {}
         decode = functools.partial(_decode, hint)
         return self._call(FrameKind.STEP, name, data, action, decode, options.get("key"), metadata)

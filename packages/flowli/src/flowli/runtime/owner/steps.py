@@ -107,7 +107,8 @@ class StepRunner:
         raise TimeoutError(f"the attempt took longer than its timeout of {timeout_s:g} s")
 
     def _start(self, action: RunStep, scope: StepScope, check: Callable[[], None]) -> asyncio.Future[Any]:
-        fn, args, kwargs = action.fn, action.args, action.kwargs
+        fn = action.fn
+        args, kwargs = codec.load_arguments(fn, action.arguments, skip_first=False)
         context, loop = _context(scope), asyncio.get_running_loop()
 
         def allowed() -> None:

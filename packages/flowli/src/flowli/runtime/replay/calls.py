@@ -40,11 +40,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RunStep:
-    """Run a function outside the loop."""
+    """Run a function outside the loop, with arguments in their recorded form: each attempt gets a copy of its own."""
 
     fn: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    arguments: dict[str, Data]
     retry: RetryPolicy
     timeout_s: float | None
     hint: Any

@@ -13,6 +13,7 @@ from flowli.domain.entries import ControlEntry
 from flowli.domain.errors import UsageError
 from flowli.domain.ids import check_name
 from flowli.domain.tasks import TaskKind
+from flowli.runtime.guard.watchdog import Watchdog
 from flowli.runtime.owner.steps import StepRunner
 from flowli.runtime.protocols.bury import is_deadly
 from flowli.runtime.signs import Sign, queue_sign, worker_announcement
@@ -82,6 +83,7 @@ class Worker:
         self._healthy: set[TaskGuard] = set()
         self._freed = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._watchdog = Watchdog(services.world)
         self._started = False
         self._sweeping: asyncio.Task[None] | None = None
 
@@ -104,6 +106,7 @@ class Worker:
         if not self._started:
             self._started = True
             self._renewals.start()
+            self._watchdog.start()
             if self._sweeper is not None:
                 self._sweeping = asyncio.create_task(self._sweeper.run())
 
@@ -202,6 +205,7 @@ class Worker:
         await self._services.announcer.drain()
         while self._closing.under_way:
             await asyncio.wait(self._closing.under_way)
+        self._watchdog.stop()
         await self._renewals.stop()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
