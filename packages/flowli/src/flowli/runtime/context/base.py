@@ -139,8 +139,8 @@ def seconds(what: str, delay: Seconds | None) -> float | None:
     if delay is None:
         return None
     given = delay.total_seconds() if isinstance(delay, timedelta) else float(delay)
-    if not 0 <= given < 3e11:
-        raise UsageError(f"{what} of {given} seconds is not possible; give at least 0 and less than 9,500 years")
+    if not 0 <= given < 1e11:
+        raise UsageError(f"{what} of {given} seconds is not possible; give at least 0 and less than 3,000 years")
     return given
 
 
