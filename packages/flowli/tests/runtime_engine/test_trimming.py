@@ -247,7 +247,7 @@ def bodies() -> st.SearchStrategy[Any]:
 def test_what_is_kept_folds_to_the_same(made: list[Any], done: set[Eid]) -> None:
     by = Provenance(Actor(ActorKind.SYSTEM, "x"), Site("x"), Timestamp(0))
     log = [ControlEntry(body, by, seq) for seq, body in enumerate(made, 1)]
-    keeper, whole, kept = Keeper(done), ControlFold(), ControlFold()
+    keeper, whole, kept = Keeper(dict.fromkeys(done, len(log))), ControlFold(), ControlFold()
     for entry in log:
         keeper.add(entry)
         whole.add(entry)

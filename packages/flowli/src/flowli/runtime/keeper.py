@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from flowli.domain.entries import (
@@ -28,15 +29,20 @@ _WORKERS = 20
 class Keeper:
     """Takes entries in order, and keeps of each execution what its later entries do not say better.
 
-    Of an execution that is not ``done``: its creation, when it started, the twin of its latest entry and the latest one
+    Of an execution: its creation, when it started, the twin of its latest entry and the latest one
     that names a version, its erasing, each attribute as it was set last, all that it announced, its archiving, what
     operators did to it. Of no execution: definitions, and the code that workers have come with. Entries of a newer
     version are kept as they are.
+
+    Args:
+        done: executions of which nothing is left, with the number of the last entry about each: nothing is kept of them
+            once that was taken.
     """
 
-    def __init__(self, done: set[Eid]) -> None:
+    def __init__(self, done: Mapping[Eid, int]) -> None:
         self._done = done
-        self._kept: dict[object, ControlEntry] = {}
+        self._last_seq = 0
+        self._kept: dict[tuple[Eid | None, str | int], ControlEntry] = {}
         self._attributes: dict[tuple[Eid, str], int] = {}
         self._workers: list[int] = []
         self._seen = 0
@@ -49,27 +55,28 @@ class Keeper:
     def add(self, entry: ControlEntry) -> None:
         """Take the next entry."""
         self._seen += 1
+        self._last_seq = entry.seq
         body = entry.body
         match body:
             case ExecutionCreated(eid):
-                self._once(eid, ("created", eid), entry)
+                self._kept.setdefault((eid, body.tag), entry)
             case StatusChanged():
                 self._status(body, entry)
             case AttributesSet(eid, attributes):
                 for name in attributes:
                     self._attributes[eid, name] = entry.seq
-                self._last(eid, ("attributes", entry.seq), entry)
-            case Announced(_, _, None):
-                self._last(None, ("announced", entry.seq), entry)
+                self._kept[eid, entry.seq] = entry
+            case Announced(_, _, eid):
+                self._kept[eid, entry.seq] = entry
                 if codes_of(body):
                     self._workers.append(entry.seq)
-            case Announced(_, _, eid) | ExecutionArchived(eid):
-                self._last(eid, entry.seq, entry)
+            case ExecutionArchived(eid):
+                self._kept[eid, entry.seq] = entry
             case OperatorActed(_, eid):
                 if eid is not None:
-                    self._last(eid, entry.seq, entry)
+                    self._kept[eid, entry.seq] = entry
             case UnknownBody():
-                self._last(None, entry.seq, entry)
+                self._kept[None, entry.seq] = entry
             case TaskEnqueued():
                 pass
             case _:
@@ -77,32 +84,26 @@ class Keeper:
 
     def kept(self) -> list[ControlEntry]:
         """The entries to be kept, in order."""
-        setters = set(self._attributes.values())
-        old = set(self._workers[:-_WORKERS])
-        kept = {
-            entry.seq: entry
-            for entry in self._kept.values()
-            if entry.seq not in old and (not isinstance(entry.body, AttributesSet) or entry.seq in setters)
-        }
-        return [kept[seq] for seq in sorted(kept)]
+        kept = {entry.seq: entry for (eid, _), entry in self._kept.items() if not self._is_done(eid)}
+        setters, workers = set(self._attributes.values()), set(self._workers[:-_WORKERS])
+        return [
+            kept[seq]
+            for seq in sorted(kept)
+            if seq not in workers and (seq in setters or not isinstance(kept[seq].body, AttributesSet))
+        ]
+
+    def _is_done(self, eid: Eid | None) -> bool:
+        return eid is not None and self._done.get(eid, self._last_seq + 1) <= self._last_seq
 
     def _status(self, body: StatusChanged, entry: ControlEntry) -> None:
         if body.entry in (ExecutionStarted.tag, ExecutionErased.tag):
-            self._once(body.eid, (body.entry, body.eid), entry)
-        self._later(("status", body.eid), body, entry)
+            self._kept.setdefault((body.eid, body.entry), entry)
+        self._later((body.eid, "status"), body, entry)
         if body.version is not None:
-            self._later(("version", body.eid), body, entry)
+            self._later((body.eid, "version"), body, entry)
 
-    def _later(self, key: object, body: StatusChanged, entry: ControlEntry) -> None:
+    def _later(self, key: tuple[Eid, str], body: StatusChanged, entry: ControlEntry) -> None:
         """Keep the twin of the later journal entry."""
         known = self._kept.get(key)
         if known is None or (isinstance(known.body, StatusChanged) and known.body.journal_seq < body.journal_seq):
-            self._last(body.eid, key, entry)
-
-    def _once(self, eid: Eid, key: object, entry: ControlEntry) -> None:
-        if key not in self._kept:
-            self._last(eid, key, entry)
-
-    def _last(self, eid: Eid | None, key: object, entry: ControlEntry) -> None:
-        if eid is None or eid not in self._done:
             self._kept[key] = entry

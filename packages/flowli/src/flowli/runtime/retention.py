@@ -187,7 +187,7 @@ class Retention:
             on.channel for known in fold.executions.values() for on in known.waited_on if isinstance(on, OnChannel)
         }
         last = {entry.eid: entry.seq for entry in fold.archived}
-        gone = {eid for eid, seq in last.items() if seq <= done.keys}
+        gone = {eid: seq for eid, seq in last.items() if seq <= done.keys}
         shared = sorted(name for name in names if "." not in name)
         done.declared = await declare(services.ports, services.config, done.declared, shared, gone, now)
         report.entries, report.messages = done.declared.entries, done.declared.messages

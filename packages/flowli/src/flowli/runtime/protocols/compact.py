@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import cast
@@ -74,13 +74,18 @@ async def drop(ports: Ports, declared: Declared) -> None:
 
 
 async def declare(
-    ports: Ports, config: EngineConfig, earlier: Declared, channels: Iterable[str], done: set[Eid], now: Timestamp
+    ports: Ports,
+    config: EngineConfig,
+    earlier: Declared,
+    channels: Iterable[str],
+    done: Mapping[Eid, int],
+    now: Timestamp,
 ) -> Declared:
     """Step 2.
 
     Args:
         channels: global ones that are known now.
-        done: executions of which nothing is left but entries of the control log.
+        done: executions of which nothing is left but entries of the control log, with the number of the last of these.
     """
     declared = Declared(now, earlier.control, dict.fromkeys(channels, START) | earlier.channels)
     old = now + timedelta(seconds=-config.message_ttl_s)
@@ -107,7 +112,7 @@ async def _trim(ports: Ports, channel: str, place: Position, old: Timestamp) -> 
     return (await ports.channel.trim(channel, reached), count) if count else (place, 0)
 
 
-async def _compact(ports: Ports, declared: Declared, done: set[Eid], old: Timestamp) -> None:
+async def _compact(ports: Ports, declared: Declared, done: Mapping[Eid, int], old: Timestamp) -> None:
     """Compact the control log up to the last page whose entries are all older than ``old``, if that is worth it."""
     keeper, place = Keeper(done), START
     while True:
