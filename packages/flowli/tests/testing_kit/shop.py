@@ -104,5 +104,14 @@ async def declined(ctx: Context) -> None:
     await ctx.step(charge, "x")
 
 
+def bank(money: Money) -> int:
+    return money.cents
+
+
+@registry.workflow
+async def save(ctx: Context, money: Money) -> int:
+    return await ctx.step(bank, money)
+
+
 def decline(order: str) -> Money:
     raise NonRetryableError("declined")

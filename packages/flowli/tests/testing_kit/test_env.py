@@ -104,6 +104,12 @@ async def test_what_a_fake_returns_is_recorded_under_the_steps_annotation(env: T
         await env.run(shop.declined)
 
 
+async def test_a_fake_gets_what_the_step_would_get(env: TestEnvironment, shop: Any) -> None:
+    banked = env.replace(shop.bank, lambda money: money.cents * 2)
+    assert await env.run(shop.save, shop.Money(5)) == 10
+    assert banked.calls[0].args == (shop.Money(5),)
+
+
 async def test_a_step_that_is_not_replaced_runs(env: TestEnvironment, shop: Any) -> None:
     with pytest.raises(ExecutionFailed, match="no card is charged in a test"):
         await env.run(shop.declined)

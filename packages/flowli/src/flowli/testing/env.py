@@ -6,7 +6,7 @@
     ...     await env.run_until_idle()              # a sleep of 30 days takes milliseconds
     ...     assert (await env.result(eid)).paid == 5
 
-Nothing of it is simulated but the time and the bucket, which is in memory: engine, worker and sweeper are those of
+Nothing of it is simulated but the time, and the bucket is in memory: engine, worker and sweeper are those of
 production. Steps run for real unless they are replaced.
 """
 
@@ -36,6 +36,7 @@ from flowli.testing.replay import replay, write_history
 from flowli.testing.skipping import SkippingClock
 from flowli.testing.telling import outline, waiting
 from flowli.timestamp import Timestamp
+from flowli.world import World
 
 __all__ = ["TestEnvironment"]
 
@@ -45,12 +46,13 @@ _TTL_S = 3600.0
 
 
 class TestEnvironment:
-    """A bucket in memory, a clock, an engine, a worker and a sweeper.
+    """A bucket, a clock, an engine, a worker and a sweeper.
 
     Args:
         registry: the workflows.
         queues: served beside those of the registered workflows and ``default``.
         config: settings of the engine; by default waits suspend at once.
+        ports: opens the bucket in the environment's world; by default it is in memory.
         codec: through which values go.
         start: the first instant, aware; 2026-01-01 UTC by default.
         patience_s: how much real time a step that does something real may take before time is skipped under it.
@@ -69,6 +71,7 @@ class TestEnvironment:
         *,
         queues: Iterable[str] = (),
         config: EngineConfig | None = None,
+        ports: Callable[[World], Ports] | None = None,
         codec: ValueCodec | None = None,
         start: datetime | None = None,
         patience_s: float = 0.2,
@@ -79,11 +82,11 @@ class TestEnvironment:
         self.clock = SkippingClock(first, self._fakes, patience_s=patience_s, limit_s=_DAY_S)
         world = ManualWorld(self.clock, name="test")
         settings = config or EngineConfig(hold_s=0.0, exec_ttl_s=_TTL_S, task_ttl_s=_TTL_S)
-        ports = MemoryBackend(world).ports
-        self.engine = Engine(ports, Site("test"), registry=registry, config=settings, world=world, codec=codec)
+        found = MemoryBackend(world).ports if ports is None else ports(world)
+        self.engine = Engine(found, Site("test"), registry=registry, config=settings, world=world, codec=codec)
         self._queues = tuple(dict.fromkeys(("default", *(one.queue for one in registry), *queues)))
         self._worker = FakingWorker(self.engine, self._fakes, queues=self._queues)
-        self._due = _Due(ports, self._queues, self.engine.sweeper())
+        self._due = _Due(self.engine.ports, self._queues, self.engine.sweeper())
         self._check_replay = check_replay
 
     async def __aenter__(self) -> Self:
@@ -156,7 +159,7 @@ class TestEnvironment:
         """
         end = self.clock.now() + (by if isinstance(by, timedelta) else timedelta(seconds=by))
         await self.settle()
-        while (due := await self._due.next_due()) is not None and due <= end:
+        while (due := await self.clock.drive(self._due.next_due())) is not None and due <= end:
             self.clock.jump(due)
             await self.settle()
         self.clock.jump(max(end, self.clock.now()))
@@ -175,7 +178,7 @@ class TestEnvironment:
         """
         end = self.clock.now() + limit
         await self.settle()
-        while (due := await self._due.next_due()) is not None:
+        while (due := await self.clock.drive(self._due.next_due())) is not None:
             if due > end:
                 raise AssertionError(
                     f"still something to do after {limit}; an execution that goes on for ever is tested with advance()"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -41,13 +42,19 @@ class Fake:
         """How often it ran; attempts that were retried count."""
         return len(self.calls)
 
-    def as_step(self) -> Callable[..., Any]:
-        """A function of its kind, plain or async, that counts; whatever ``fn`` is, a mock for example."""
+    def as_step(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of its kind, plain or async, that counts; whatever ``fn`` is, a mock for example.
 
+        Args:
+            step: whose signature and annotations it has: arguments are read by them.
+        """
+
+        @functools.wraps(step)
         def plain(*args: Any, **kwargs: Any) -> Any:
             self.calls.append(Call(args, kwargs))
             return self.fn(*args, **kwargs)
 
+        @functools.wraps(step)
         async def on_the_loop(*args: Any, **kwargs: Any) -> Any:
             return await plain(*args, **kwargs)
 
@@ -98,7 +105,7 @@ class Fakes:
         fake = self._fakes.get(action.fn)
         if fake is None:
             return action
-        return replace(action, fn=fake.as_step())
+        return replace(action, fn=fake.as_step(action.fn))
 
 
 class FakingWorker(Worker):

@@ -21,10 +21,10 @@ _LOOK_S = 0.001
 class Due(Protocol):
     """What the bucket says is due."""
 
-    async def next_due(self) -> Timestamp | None:
+    def next_due(self) -> Coroutine[object, object, Timestamp | None]:
         """The instant of the next timer or delayed task."""
 
-    async def act(self) -> object:
+    def act(self) -> Coroutine[object, object, object]:
         """Make happen what is due now."""
 
 
@@ -68,13 +68,13 @@ class SkippingClock(ManualClock):
                 if self._fakes.ended != ended:
                     waited_s, ended = 0.0, self._fakes.ended
                 due_us = self.next_due_us()
-                other = await due.next_due() if due is not None else None
+                other = await self.drive(due.next_due()) if due is not None else None
                 if self._fakes.running and (waited_s < self._patience_s or (due_us is None and other is None)):
                     await SYSTEM.sleep(_LOOK_S)
                     waited_s += _LOOK_S
                 elif due is not None and other is not None and (due_us is None or other <= self._at(due_us)):
                     self.jump(max(other, self.now()))
-                    await due.act()
+                    await self.drive(due.act())
                 elif due_us is None:
                     raise AssertionError("everything waits, and nobody waits for time to pass")
                 elif due_us > end_us:

@@ -9,8 +9,7 @@ from flowli.adapters.cairndb.opened import CairnPort, port_method
 from flowli.adapters.cairndb.task_doc import process_body
 from flowli.adapters.cairndb.tokens import doc_of, token_of
 from flowli.cairn.errors import LeaseGone
-from flowli.cairn.lease_doc import LeaseDoc, view
-from flowli.cairn.values import JSON
+from flowli.cairn.lease_doc import LeaseDoc, StateChange, view
 from flowli.codec import dump, load
 from flowli.domain.data import Data
 from flowli.domain.errors import LeaseLost
@@ -104,8 +103,9 @@ class CairnOwnership(CairnPort):
         return current
 
 
-def _state(state: Data) -> dict[str, JSON] | None:
-    return None if state is None else {_STATE: state}
+def _state(state: Data) -> StateChange:
+    # beside it stays what a newer release put there
+    return None if state is None else lambda there: {**there, _STATE: state}
 
 
 def _lease_doc(lease: Lease) -> LeaseDoc | None:
