@@ -11,15 +11,16 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from flowli.adapters.coded import ValueCodec
-from flowli.domain.entries import JournalEntry
+from flowli.domain.entries import START, JournalEntry, Position
 from flowli.domain.errors import UsageError
-from flowli.domain.ids import Eid
+from flowli.domain.ids import Eid, Fid
 from flowli.domain.memo import JournalFold
 from flowli.domain.ports import ArchivedExecution, Ports
 from flowli.domain.provenance import Actor, Site
 from flowli.runtime.config import EngineConfig
 from flowli.runtime.engine.engine import Engine
 from flowli.runtime.engine.reading import ExecutionView
+from flowli.runtime.engine.showing import Shown, StreamPage
 from flowli.runtime.engine.starting import AnyWorkflow, StartResult
 from flowli.runtime.registry import Registry
 from flowli.world import SYSTEM, World
@@ -190,6 +191,45 @@ class Client:
     ) -> None:
         """``Engine.migrate``."""
         self._do(self._engine.migrate, eid, version, reason, key=key, actor=actor)
+
+    def update(
+        self,
+        eid: Eid | str,
+        name: str,
+        payload: object = None,
+        *,
+        timeout: float | timedelta | None = None,
+        key: str | None = None,
+        actor: Actor | None = None,
+    ) -> Any:
+        """``Engine.update``."""
+        return self._do(self._engine.update, eid, name, payload, timeout=timeout, key=key, actor=actor)
+
+    def published(self, eid: Eid | str, name: str) -> Shown | None:
+        """``Engine.published``."""
+        return self._do(self._engine.published, eid, name)
+
+    def read_stream(
+        self, eid: Eid | str, name: str, after: Position = START, *, limit: int | None = None
+    ) -> StreamPage:
+        """``Engine.read_stream``."""
+        return self._do(self._engine.read_stream, eid, name, after, limit=limit)
+
+    def fork(self, eid: Eid | str, from_fid: Fid, reason: str = "", **options: Any) -> Eid:
+        """``Engine.fork``."""
+        return self._do(self._engine.fork, eid, from_fid, reason, **options)
+
+    def retry(self, eid: Eid | str, reason: str = "", **options: Any) -> Eid:
+        """``Engine.retry``."""
+        return self._do(self._engine.retry, eid, reason, **options)
+
+    def replay(self, eid: Eid | str, reason: str = "", **options: Any) -> Eid:
+        """``Engine.replay``."""
+        return self._do(self._engine.replay, eid, reason, **options)
+
+    def erase(self, eid: Eid | str, reason: str = "", **options: Any) -> None:
+        """``Engine.erase``."""
+        self._do(self._engine.erase, eid, reason, **options)
 
     def status(self, eid: Eid | str) -> ExecutionView:
         """``Engine.status``."""

@@ -8,9 +8,10 @@ import pytest
 
 from flowli.adapters.memory import MemoryBackend
 from flowli.client import Client, connect
-from flowli.domain.errors import BackendRefused, InvalidName, ResultTimeout, UnknownExecution, UsageError
+from flowli.domain.errors import BackendRefused, InvalidName, NotAllowed, ResultTimeout, UnknownExecution, UsageError
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ports import Ports
+from flowli.runtime.engine import Engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,3 +88,31 @@ def test_a_bucket_in_a_folder_is_shared_by_clients(tmp_path: Path) -> None:
 def test_a_url_that_cannot_be_opened_is_an_error_at_once() -> None:
     with pytest.raises(BackendRefused, match="nosuch"):
         connect("nosuch:bucket")
+
+
+def test_every_verb_of_a_client_is_one_of_the_engine() -> None:
+    own = {name for name in vars(Client) if not name.startswith("_")} - {"close"}
+    elsewhere = {"role", "worker", "sweeper", "retention", "close"}  # they live on an event loop
+    verbs = {name for name in dir(Engine) if not name.startswith("_")} - elsewhere
+    assert verbs == own
+
+
+def test_a_client_makes_executions_anew_and_erases_them(client: Client) -> None:
+    eid = client.start("greet", "Ada", version="1")
+    client.terminate(eid)
+    again = client.replay(eid, "once more")
+    assert client.status(again).execution.args == {"args": ["Ada"], "kwargs": {}}
+    client.erase(eid, "request 17")
+    assert client.status(eid).erased
+    with pytest.raises(NotAllowed):
+        client.retry(eid)
+    with pytest.raises(NotAllowed):
+        client.fork(eid, "root")
+
+
+def test_a_client_asks_and_looks(client: Client) -> None:
+    eid = client.start("greet", "Ada", version="1")
+    with pytest.raises(ResultTimeout):
+        client.update(eid, "add", "lamp", timeout=0.01)
+    assert client.published(eid, "progress") is None
+    assert client.read_stream(eid, "words").items == ()
