@@ -21,7 +21,8 @@ from typing import Any, Self
 from flowli.adapters.coded import ValueCodec
 from flowli.adapters.memory import MemoryBackend
 from flowli.domain.entries import START as BEGINNING
-from flowli.domain.entries import ExecutionCreated, ExecutionStarted, JournalEntry
+from flowli.domain.entries import ExecutionCreated, ExecutionErased, JournalEntry
+from flowli.domain.errors import UnknownExecution
 from flowli.domain.ids import Eid
 from flowli.domain.memo import Frame
 from flowli.domain.ports import Ports
@@ -218,13 +219,14 @@ class TestEnvironment:
             NondeterminismError: the code of one went another way than it did; says where.
         """
         for eid in sorted(await self._known()):
-            entries = await self.journal(eid)
-            if not entries or not isinstance(entries[0].body, ExecutionStarted):
+            try:
+                entries, view = await self.journal(eid), await self.status(eid)
+            except UnknownExecution:  # its archive has expired
                 continue
-            view = await self.status(eid)
-            workflow = self.engine.registry.find(view.execution.workflow, view.version)
+            erased = any(isinstance(entry.body, ExecutionErased) for entry in entries)
             parked = any(isinstance(on, OnOperator) for on in view.waits_on)
-            if workflow is not None and not parked:
+            workflow = self.engine.registry.find(view.execution.workflow, view.version)
+            if entries and workflow is not None and not erased and not parked:
                 replay(workflow, entries, registry=self.engine.registry).check()
 
     async def _known(self) -> set[Eid]:
