@@ -10,7 +10,7 @@ import pytest
 from flowli.testing.env import TestEnvironment
 
 sys.path.insert(0, str(Path(__file__).parent))
-import shop as _shop
+import kit_shop as _shop
 
 sys.path.pop(0)
 
