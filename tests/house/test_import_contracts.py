@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "flowli._plugin_source": {"flowli.hookspecs", "flowli.descriptors", "flowli._suggest"},
     "flowli.plugins": {"flowli._plugin_source", "flowli.descriptors", "flowli._suggest"},
     # inside load only, see the start-up test
-    "flowli.plugin": {"flowli.descriptors", "flowli.stores", "flowli.adapters", "flowli.cli"},
+    "flowli.plugin": {"flowli.descriptors", "flowli.testing", "flowli.stores", "flowli.adapters", "flowli.cli"},
     "flowli._names": set(),
     "flowli.patterns": {"flowli._facade", "flowli_patterns"},
     "flowli.api": {"flowli._facade", "flowli_api"},

@@ -50,14 +50,14 @@ def flowli_codecs() -> list[CodecType]:
     ]
 
 
-def _lint() -> Command:
-    from flowli.cli.lint import lint
+def _sim() -> Command:
+    from flowli.testing.sim.command import sim
 
-    return lint
+    return sim
 
 
 def flowli_commands() -> list[CommandType]:
     """The commands of the core."""
     from flowli.cli.commands import core_commands
 
-    return [*core_commands(), CommandType("lint", "Find in workflows what a replay could not repeat", _lint)]
+    return [*core_commands(), CommandType("sim", "Try faults on the engine, on virtual time", _sim)]

@@ -49,6 +49,7 @@ _BUILD, _RUN, _OPERATE, _LOOK = "Build", "Run", "Operate", "Look"
 COMMANDS: tuple[CoreCommand, ...] = (
     CoreCommand("init", _BUILD, "Make a small application with a workflow and a test", "init.command:init"),
     CoreCommand("dev", _BUILD, "Worker and sweeper in one process, with a live view", "dev.command:dev"),
+    CoreCommand("lint", _BUILD, "Find in workflows what a replay could not repeat", "lint:lint"),
     CoreCommand("plugins", _BUILD, "List the installed plugins and what they provide", "inspect.plugins:plugins"),
     CoreCommand("worker", _RUN, "Run the executions of one or more queues", "jobs.worker:worker"),
     CoreCommand("sweeper", _RUN, "Fire timers and recover what a crash left behind", "jobs.sweeper:sweeper"),
