@@ -157,6 +157,11 @@ class JournalFold:
         """The channels on which the last suspension left a wait marker, with its epoch."""
         return dict.fromkeys((on.channel for on in self.waited_on if isinstance(on, OnChannel)), self.epoch)
 
+    def received_on(self) -> set[str]:
+        """The channels on which some frame has received or waited."""
+        found = (frame.metadata.get("channel") for frame in self.frames.values() if frame.kind is FrameKind.RECEIVE)
+        return {channel for channel in found if isinstance(channel, str)}
+
     def timers(self) -> list[Timer]:
         """The timer that the last suspension left, if it left one."""
         if self.suspended_until is None or self.execution is None:

@@ -8,6 +8,7 @@ passes.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, TypeVar
@@ -23,6 +24,7 @@ from flowli.domain.waits import OnChannel
 from flowli.runtime.control_fold import ControlFold, Known
 from flowli.runtime.protocols.audit import audit
 from flowli.runtime.protocols.fire import fire
+from flowli.runtime.protocols.last_look import last_look
 from flowli.runtime.protocols.recover import Recovery, recover_pending, recover_running, vacant
 from flowli.runtime.protocols.start import created
 from flowli.runtime.protocols.try_code import try_code, untried
@@ -92,6 +94,7 @@ class Sweeper:
         self._checks = Schedule()
         self._delays: dict[Eid, float] = {}
         self._ended: list[Known] = []
+        self._last_looks: deque[tuple[float, Eid]] = deque()
         self._stop = asyncio.Event()
 
     async def run(self, *, interval_s: float | None = None) -> None:
@@ -164,11 +167,17 @@ class Sweeper:
                 self._fold.forget(known.eid)
                 self._checks.drop(known.eid)
                 self._ended.append(known)
+                if known.epoch > 1:
+                    later_s = self._services.world.monotonic_s() + self._services.config.audit_period_s
+                    self._last_looks.append((later_s, known.eid))
             else:
                 self._checks.set(known.eid, self._services.world.monotonic_s() + self._first_delay(known))
         while self._ended:
             report.markers += await self._clear_markers(self._ended[-1])
             self._ended.pop()
+        while self._last_looks and self._last_looks[0][0] <= self._services.world.monotonic_s():
+            report.markers += await last_look(self._services.ports, self._last_looks[0][1])
+            self._last_looks.popleft()
 
     async def _try_codes(self, changed: dict[Eid, Known], report: SweepReport) -> None:
         """What was parked just now, or what workers with new code may go on with."""
