@@ -103,10 +103,10 @@ class Process:
         dies_at: the number of the call that it does not survive; ``dies_after``: whether that call is still done.
     """
 
-    def __init__(self, fleet: Fleet, name: str, config: EngineConfig, wrap: Wrap | None) -> None:
+    def __init__(self, fleet: Fleet, name: str, config: EngineConfig, wrap: Wrap | None, skew_s: float) -> None:
         self.fleet = fleet
         self.name = name
-        self.world = ProcessWorld(fleet.clock, name=name)
+        self.world = ProcessWorld(fleet.clock, name=name, skew_s=skew_s)
         self.dead = self.frozen = False
         self.calls: list[str] = []
         self.trouble: dict[str, Callable[[], Awaitable[None]]] = {}
@@ -188,7 +188,7 @@ class Process:
         """SIGTERM, and wait for the end."""
         if self.worker is not None:
             self.worker.stop()
-        for task in self._tasks[1:]:
+        for task in self._tasks[0 if self.worker is None else 1 :]:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
@@ -219,13 +219,14 @@ class Fleet:
         self._backends.append(backend)
         return backend
 
-    def process(self, name: str = "app", *, wrap: Wrap | None = None, **settings: Any) -> Process:
+    def process(self, name: str = "app", *, wrap: Wrap | None = None, skew_s: float = 0.0, **settings: Any) -> Process:
         """One more process.
 
         Args:
+            skew_s: how far its wall clock is ahead.
             settings: of its engine.
         """
-        process = Process(self, name, EngineConfig(**{"poll_s": 0.5, **settings}), wrap)
+        process = Process(self, name, EngineConfig(**{"poll_s": 0.5, **settings}), wrap, skew_s)
         self.processes.append(process)
         return process
 

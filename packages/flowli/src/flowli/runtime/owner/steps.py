@@ -72,9 +72,8 @@ class StepRunner:
         Raises:
             LeaseLost: it was refused; the step did not begin.
         """
-        work = self._start(action, scope, check)
         try:
-            value = await self._within(work, action.timeout_s, scope)
+            value = await self._within(self._start(action, scope, check), action.timeout_s, scope)
             return Returned(self._encode(_checked(action, value), action.hint))
         except _NotStarted:
             raise
@@ -92,15 +91,20 @@ class StepRunner:
 
     async def _within(self, work: asyncio.Future[Any], timeout_s: float | None, scope: StepScope) -> Any:
         """What ``work`` gives; it is stopped, as far as it can be, when the time is up or the caller is cancelled."""
-        alarm = None if timeout_s is None else asyncio.ensure_future(self._world.sleep(timeout_s))
+        if timeout_s is None:
+            try:
+                return await work
+            except asyncio.CancelledError:
+                await _stop(work, scope)
+                raise
+        alarm = asyncio.ensure_future(self._world.sleep(timeout_s))
         try:
-            await asyncio.wait((work,) if alarm is None else (work, alarm), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((work, alarm), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             await _stop(work, scope)
             raise
         finally:
-            if alarm is not None:
-                alarm.cancel()
+            alarm.cancel()
         if work.done():
             return work.result()
         await _stop(work, scope)

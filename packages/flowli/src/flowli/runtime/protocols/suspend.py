@@ -114,11 +114,12 @@ async def tidy(owner: Owner) -> None:
         await ports.timers.cancel(timer)
         traces.timers.remove(timer)
 
-    await asyncio.gather(
-        *(unmark(channel) for channel in sorted(marked - waited)),
-        *(cancel(timer) for timer in traces.timers if timer.due_at != needed),
-        _withdraw(owner),
-    )
+    if marked or traces.timers or traces.consumed:
+        await asyncio.gather(
+            *(unmark(channel) for channel in sorted(marked - waited)),
+            *(cancel(timer) for timer in traces.timers if timer.due_at != needed),
+            _withdraw(owner),
+        )
     traces.unclean = False
 
 
