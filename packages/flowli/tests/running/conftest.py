@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from flowli import Context
+
 from .fleet import Died, Fleet
+from .ledger import Ledger
 
 KINDS = ("memory", "cairn", "files")
 
@@ -24,3 +27,14 @@ async def fleet(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     made = Fleet(request.param, tmp_path)
     yield made
     await made.close()
+
+
+@pytest.fixture
+def ledger(fleet: Fleet) -> Ledger:
+    made = Ledger(fleet)
+
+    @fleet.registry.workflow
+    async def steps(ctx: Context, k: int, pause_s: float = 0.0) -> int:
+        return sum([await ctx.step(made.write, n, pause_s) for n in range(k)])
+
+    return made
