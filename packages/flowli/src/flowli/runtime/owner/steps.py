@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import inspect
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -206,6 +207,6 @@ def _checked(action: RunStep, value: Any) -> Any:
 
 
 def _is_async(fn: Callable[..., Any]) -> bool:
-    while hasattr(fn, "func"):
+    while isinstance(fn, functools.partial):
         fn = fn.func
     return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)

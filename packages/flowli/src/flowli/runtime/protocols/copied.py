@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
 
 from flowli.domain.data import Data
 from flowli.domain.entries import (
@@ -47,8 +46,6 @@ _LEFT_OUT = (
     ExecutionUnpaused,
     FrameSuspended,
 )
-
-_OF_FRAMES = get_args(AnyFrameBody)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +129,7 @@ def _without_attempts(entries: Iterable[JournalEntry], fid: Fid) -> list[Journal
     kept: list[JournalEntry] = []
     started = False
     for entry in entries:
-        if not (isinstance(entry.body, _OF_FRAMES) and entry.body.fid == fid):
+        if not (isinstance(entry.body, AnyFrameBody) and entry.body.fid == fid):
             kept.append(entry)
         elif isinstance(entry.body, FrameStarted) and not started:
             started = True

@@ -233,7 +233,9 @@ class Cluster:
         backend = CairnBackend(self.bucket.store(node), world=node.world)
         config = EngineConfig(**{**_SETTINGS, **self.workload.settings, **self.plan.settings})
         ports = replace(backend.ports, fork=None)
-        return Engine(ports, Site(node.name, node.host, node.life), registry=self.registry(), config=config, world=node.world)
+        return Engine(
+            ports, Site(node.name, node.host, node.life), registry=self.registry(), config=config, world=node.world
+        )
 
     def _start_worker(self, name: str) -> None:
         node = self._node(name)
