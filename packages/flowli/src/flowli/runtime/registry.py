@@ -106,7 +106,7 @@ class Registry:
         name = check_name("workflow", name or str(getattr(fn, "__name__", "?")))
         if inspect.isasyncgenfunction(fn):
             raise UsageError(
-                f"workflow '{name}' yields; it has to return its result, and can publish what comes before"
+                f"workflow '{name}' yields; it must return its result, and can publish what comes before"
             )
         if not inspect.iscoroutinefunction(fn):
             raise UsageError(f"workflow '{name}' is not an async function; write it as `async def {name}(ctx, ...)`")

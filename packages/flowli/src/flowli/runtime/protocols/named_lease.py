@@ -92,7 +92,7 @@ async def leave_lease(services: Services, owner: Eid, name: str, fid: Fid, by: P
 async def leave_all(services: Services, owner: Eid, fold: JournalFold, by: Provenance) -> None:
     """Let every lease go that an execution which has ended did not leave."""
     frames = [frame for frame in fold.frames.values() if frame.kind is FrameKind.EFFECT]
-    left = {frame.metadata.get("releases") for frame in frames if frame.status is FrameStatus.COMPLETED}
+    left = [frame.metadata.get("releases") for frame in frames if frame.status is FrameStatus.COMPLETED]
     for frame in frames:
         name = frame.metadata.get("lease")
         if isinstance(name, str) and "releases" not in frame.metadata and frame.fid not in left:
