@@ -74,6 +74,22 @@ async def test_k_steps_in_a_row_are_k_commits_and_the_end_rides_in_the_last(flee
     assert (await fleet.ports.journal.read(eid)).position.commit == 7
 
 
+async def test_a_long_first_step_costs_one_commit_more_and_no_other_does(fleet: Fleet) -> None:
+    async def slow(n: int) -> int:
+        await fleet.clock.sleep(3)
+        return n
+
+    @fleet.registry.workflow
+    async def four(ctx: Context) -> None:
+        for n in range(4):
+            await ctx.step(slow, n)
+
+    fleet.process("w").work()
+    eid = await fleet.engine.start(four)
+    await fleet.value(eid)
+    assert (await fleet.ports.journal.read(eid)).position.commit == 5
+
+
 async def test_the_next_step_waits_until_the_last_outcome_is_durable(fleet: Fleet) -> None:
     seen: list[int] = []
 

@@ -46,7 +46,7 @@ async def test_wake_ups_of_one_execution_share_one_ownership(fleet: Fleet) -> No
     second = fleet.process("w-2").work(sweep=False)
     await fleet.clock.advance(10)
     assert await fleet.tasks() == []
-    assert second.calls.count("ownership.acquire") == 1
+    assert {entry.by.site.epoch for entry in await fleet.entries(eid)} == {1, 2}
     suspended = [e for e in await fleet.entries(eid) if isinstance(e.body, ExecutionSuspended)]
     assert len(suspended) == 2
     await fleet.engine.signal(eid, "go", 20)
@@ -153,3 +153,25 @@ async def test_a_drained_worker_takes_nothing_more_and_gives_back_what_it_took_a
     for eid in eids:
         await fleet.value(eid)
     assert len(ledger.ran) == 12
+
+
+async def test_the_resume_of_a_request_that_was_found_in_the_lease_is_withdrawn(fleet: Fleet, ledger: Ledger) -> None:
+    @fleet.registry.workflow
+    async def stubborn(ctx: Context) -> str:
+        try:
+            await ctx.step(ledger.write, 1, 100.0)
+        except asyncio.CancelledError:
+            await ctx.receive("go")
+        return "on"
+
+    worker = fleet.process("w").work(concurrency=1, sweep=False)
+    eid = await fleet.engine.start(stubborn)
+    await fleet.clock.advance(3)
+    await fleet.engine.cancel(eid, "stop", key="c-1")
+    assert [task.key for task in await fleet.tasks()] == ["", "request:c-1"]
+    await fleet.until_status(eid, "suspended")
+    await fleet.clock.advance(1)
+    assert await fleet.tasks() == []
+    assert worker.calls.count("queue.withdraw") == 1
+    await fleet.engine.signal(eid, "go")
+    assert await fleet.value(eid) == "on"

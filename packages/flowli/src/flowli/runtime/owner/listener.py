@@ -19,7 +19,7 @@ from flowli.runtime.owner.waits import due_at, waits_on
 from flowli.runtime.protocols.causes import is_answered
 from flowli.runtime.protocols.complete_child import ChildEnd, from_payload, read_child_end
 from flowli.runtime.protocols.retry import Deferred, Failed
-from flowli.runtime.protocols.wake import MessageCause
+from flowli.runtime.protocols.wake import MessageCause, RequestCause
 from flowli.runtime.replay.calls import LiveFrame, RunStep, StartChild
 from flowli.runtime.worker.renewal import LeaseGuard
 from flowli.timestamp import Timestamp
@@ -203,6 +203,8 @@ class Listener:
                 self._owner.guard.done_with(request.id)
             elif request.id not in self._session.fold.applied and request.id not in self._requests:
                 self._requests.add(request.id)
+                if request.verb != "wake":
+                    self._owner.traces.took(RequestCause(request.id), request.by)
                 fresh = True
                 self._apply(request)
         return fresh

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from flowli.domain.memo import JournalFold
 from flowli.domain.provenance import Provenance
-from flowli.runtime.protocols.wake import MessageCause
+from flowli.runtime.protocols.wake import Cause, MessageCause
 
 __all__ = ["Traces"]
 
@@ -21,15 +21,15 @@ class Traces:
         marked: the channels with a wait marker, and the epoch of the marker; 0 if it may stand and is not relied upon.
         timers: the timers that stand.
         unclean: an owner that vanished may have left markers that no entry tells of.
-        consumed: messages, by the key of their RESUME, of which this owner was not told although a RESUME may have
-            been put; with who sent them and when.
+        consumed: causes, by the key of their RESUME, that this owner found by itself although a RESUME may have been
+            put; with who brought them about and when.
     """
 
     def __init__(self, fold: JournalFold) -> None:
         self.unclean = fold.seq > 0 and fold.suspended is None
         self.marked = {channel: 0 if self.unclean else epoch for channel, epoch in fold.markers().items()}
         self.timers = fold.timers()
-        self.consumed: dict[str, tuple[MessageCause, Provenance]] = {}
+        self.consumed: dict[str, tuple[Cause, Provenance]] = {}
         self._told: set[str] = set()
 
     def unmarked(self, channels: Iterable[str]) -> list[str]:
@@ -41,10 +41,11 @@ class Traces:
         self._told.add(cause)
         self.consumed.pop(cause, None)
 
-    def took(self, cause: MessageCause, sent_by: Provenance) -> None:
-        """A message was consumed while a marker stood, so that its sender may have put a RESUME."""
-        if cause.key not in self._told and cause.channel in self.marked:
-            self.consumed[cause.key] = cause, sent_by
+    def took(self, cause: Cause, by: Provenance) -> None:
+        """A cause had its effect. Without a marker no RESUME was put for a message."""
+        if cause.key in self._told or (isinstance(cause, MessageCause) and cause.channel not in self.marked):
+            return
+        self.consumed[cause.key] = cause, by
 
     def forget(self) -> None:
         """An ownership has ended."""

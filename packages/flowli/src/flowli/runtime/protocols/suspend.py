@@ -8,8 +8,8 @@
 3. Commit ``frame.suspended`` for the frames that wait anew, and ``execution.suspended``. This entry is the release:
    the lease of this epoch is free, nothing is written for it. *Crash after it*: only the twin is missing, which the
    sweeper posts; the task is taken again and acked.
-4. Remove the markers and the timer that nobody waits for any more, and the RESUME tasks of messages that were consumed
-   before their task was taken. *Crash before it*: the sweeper clears the markers, a timer fires for nothing, a RESUME
+4. Remove the markers and the timer that nobody waits for any more, and the RESUME tasks of messages and requests that
+   were dealt with before their task was taken. *Crash before it*: the sweeper clears the markers, a timer fires for nothing, a RESUME
    is acked unread.
 5. Post the control twin; 6. when it is durable, ack the tasks (both by the worker).
 
@@ -28,7 +28,7 @@ from flowli.domain.provenance import Provenance
 from flowli.domain.timers import Timer
 from flowli.domain.waits import On
 from flowli.runtime.owner.waits import due_at, is_waiting, waits_on
-from flowli.runtime.protocols.wake import MessageCause, resume_task
+from flowli.runtime.protocols.wake import Cause, resume_task
 
 if TYPE_CHECKING:
     from flowli.runtime.owner.owner import Owner
@@ -124,19 +124,19 @@ async def tidy(owner: Owner) -> None:
 
 
 async def _withdraw(owner: Owner) -> None:
-    """Remove the RESUME tasks of messages that this owner found by itself."""
+    """Remove the RESUME tasks of what this owner found by itself."""
     execution, traces = owner.execution, owner.traces
 
-    async def one(cause: MessageCause, sent: Provenance) -> None:
+    async def one(cause: Cause, by: Provenance) -> None:
         task = resume_task(
             queue=execution.queue,
             priority=execution.priority,
             eid=execution.eid,
             cause=cause,
-            at=sent.at,
-            by=sent,
+            at=by.at,
+            by=by,
         )
         await owner.services.ports.queue.withdraw(task)
         traces.consumed.pop(cause.key, None)
 
-    await asyncio.gather(*(one(cause, sent) for cause, sent in traces.consumed.values()))
+    await asyncio.gather(*(one(cause, by) for cause, by in traces.consumed.values()))
