@@ -43,7 +43,7 @@ async def test_wake_ups_of_one_execution_share_one_ownership(fleet: Fleet) -> No
     for n in range(20):
         await fleet.engine.signal(eid, "go", n)
     assert len(await fleet.tasks()) == 20
-    second = fleet.process("w-2").work(sweep=False)
+    fleet.process("w-2").work(sweep=False)
     await fleet.clock.advance(10)
     assert await fleet.tasks() == []
     assert {entry.by.site.epoch for entry in await fleet.entries(eid)} == {1, 2}

@@ -9,8 +9,8 @@
    the lease of this epoch is free, nothing is written for it. *Crash after it*: only the twin is missing, which the
    sweeper posts; the task is taken again and acked.
 4. Remove the markers and the timer that nobody waits for any more, and the RESUME tasks of messages and requests that
-   were dealt with before their task was taken. *Crash before it*: the sweeper clears the markers, a timer fires for nothing, a RESUME
-   is acked unread.
+   were dealt with before their task was taken. *Crash before it*: the sweeper clears the markers, a timer fires for
+   nothing, a RESUME is acked unread.
 5. Post the control twin; 6. when it is durable, ack the tasks (both by the worker).
 
 There is nothing to look at for children: a child's RESUME follows its end and stays until its outcome is journaled.
