@@ -166,7 +166,8 @@ class Live:
             self.session.defer(frame, self.clock + timedelta(seconds=3))
             return
         try:
-            value: Data = action.fn(*action.args, **action.kwargs)
+            args, kwargs = codec.load_arguments(action.fn, action.arguments, skip_first=False)
+            value: Data = action.fn(*args, **kwargs)
         except Exception as error:
             info = ErrorInfo(type(error).__name__, str(error))
             again = action.retry.retries(error, frame.attempt)

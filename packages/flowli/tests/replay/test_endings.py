@@ -140,7 +140,7 @@ def _plain(ctx: Context) -> int:
 
 @pytest.mark.parametrize("fn", [_generator, _plain_generator, _plain])
 def test_only_an_async_function_is_a_workflow(fn: Any) -> None:
-    with pytest.raises(UsageError, match=f"'{fn.__name__}' is not an async function"):
+    with pytest.raises(UsageError, match=f"'{fn.__name__}' (is not an async function|yields)"):
         Registry().add(fn)
 
 
