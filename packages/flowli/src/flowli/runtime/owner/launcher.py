@@ -25,7 +25,7 @@ from flowli.runtime.owner.children import start_child
 from flowli.runtime.owner.commits import Commits
 from flowli.runtime.owner.events import AttemptEnded, EffectDone, Event, Lost
 from flowli.runtime.owner.patience import patiently
-from flowli.runtime.owner.steps import Returned, StepRunner
+from flowli.runtime.owner.steps import Returned, StepRunner, step_context
 from flowli.runtime.protocols.cancel_child import cancel_child
 from flowli.runtime.protocols.retry import Failed
 from flowli.runtime.replay.calls import CallEffect, LiveFrame, RunStep, StartChild
@@ -129,7 +129,10 @@ class Launcher:
         frame.launched = True
         match frame.action:
             case RunStep() as action:
-                work = self._attempt(frame, action)
+                scope = self._scopes[frame] = self._scope(frame)
+                attempt = self._attempt(frame, action, scope)
+                self._running[frame] = asyncio.create_task(attempt, context=step_context(scope))
+                return
             case StartChild() as action:
                 work = self._effect(frame, lambda: start_child(self._services, self._execution, frame, action))
             case CallEffect(perform):
@@ -138,12 +141,13 @@ class Launcher:
                 raise AssertionError(f"{frame.describe()} has no effect")
         self._running[frame] = asyncio.create_task(work)
 
-    async def _attempt(self, frame: LiveFrame, action: RunStep) -> None:
-        guard = self._guard
-        info = StepInfo(self._execution.eid, frame.fid, frame.attempt, guard.epoch, self._execution.workflow)
-        scope = self._scopes[frame] = StepScope(info, lambda progress: None)
+    def _scope(self, frame: LiveFrame) -> StepScope:
+        execution, epoch = self._execution, self._guard.epoch
+        return StepScope(StepInfo(execution.eid, frame.fid, frame.attempt, epoch, execution.workflow), _no_beat)
+
+    async def _attempt(self, frame: LiveFrame, action: RunStep, scope: StepScope) -> None:
         try:
-            self._tell(AttemptEnded(frame, await self._runner.attempt(action, scope, guard.check)))
+            self._tell(AttemptEnded(frame, await self._runner.attempt(action, scope, self._guard.check)))
         except Exception as error:
             self._tell(Lost(error))
 
@@ -237,6 +241,10 @@ class Launcher:
         alarm.cancel()
         if not rest.done():
             _log.warning("a step does not stop; its outcome is dropped", eid=str(self._execution.eid))
+
+
+def _no_beat(progress: Data) -> None:
+    return None
 
 
 async def _outlast(task: asyncio.Task[None]) -> None:

@@ -112,6 +112,7 @@ class Owner:
         self.sealed = False
         self._committed = committed
         self._code = Code(execution.workflow, workflow.version, code_ref=workflow.code_ref, python=_PYTHON)
+        self._site = services.site
         self._actor = Actor(ActorKind.WORKER, services.site.worker_id)
         self._recorded = entries
         self._flush_at: Timestamp | None = None
@@ -140,9 +141,7 @@ class Owner:
     def by(self, attempt: int = 0) -> Provenance:
         """This owner, now: never before the entry that precedes it, nor before an instant that has fired elsewhere."""
         at = max(self.services.world.now(), self.floor, self.session.fold.at or self.floor)
-        guard = self.commits.guard
-        site = self.services.site.at_epoch(guard.epoch if guard is not None else 0)
-        return Provenance(self._actor, site, at, self._code, attempt)
+        return Provenance(self._actor, self._site, at, self._code, attempt)
 
     def _entry(self, body: JournalBody, attempt: int, seq: int) -> JournalEntry:
         by = self.by(attempt)
@@ -202,6 +201,7 @@ class Owner:
         warm = self.session.started
         self.sealed = False
         self.commits.adopt(guard)
+        self._site = self.services.site.at_epoch(guard.epoch)
         self.listener.listen(guard)
         try:
             if not warm:

@@ -21,7 +21,7 @@ from flowli.runtime.replay.calls import RunStep
 from flowli.runtime.step import StepScope, current_step
 from flowli.world import World
 
-__all__ = ["Returned", "StepRunner"]
+__all__ = ["Returned", "StepRunner", "step_context"]
 
 _log = structlog.get_logger("flowli.steps")
 
@@ -65,7 +65,9 @@ class StepRunner:
     async def attempt(
         self, action: RunStep, scope: StepScope, check: Callable[[], None]
     ) -> Returned | Failed | Deferred:
-        """Run one attempt; a cancel of the caller's task stops an async step and is passed on.
+        """Run one attempt, in a task whose context is ``step_context(scope)``.
+
+        A cancel of that task stops an async step and is passed on; ``scope.cancelled`` is set before.
 
         Args:
             check: called right before the step, with no await between; raises ``LeaseLost`` to refuse it.
@@ -74,13 +76,12 @@ class StepRunner:
             LeaseLost: it was refused; the step did not begin.
         """
         try:
-            value = await self._within(self._start(action, scope, check), action.timeout_s, scope)
+            value = await self._run(action, scope, check)
             return Returned(self._encode(_checked(action, value), action.hint))
         except _NotStarted:
             raise
         except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
+            if scope.cancelled.is_set():
                 raise
             error: BaseException = RuntimeError("the step cancelled itself")
         except _Exited as exited:
@@ -90,14 +91,41 @@ class StepRunner:
             error = raised
         return judge(error, action.retry, scope.info.attempt, self._world)
 
-    async def _within(self, work: asyncio.Future[Any], timeout_s: float | None, scope: StepScope) -> Any:
-        """What ``work`` gives; it is stopped, as far as it can be, when the time is up or the caller is cancelled."""
-        if timeout_s is None:
+    async def _run(self, action: RunStep, scope: StepScope, check: Callable[[], None]) -> Any:
+        fn = action.fn
+        args, kwargs = codec.load_arguments(fn, action.arguments, skip_first=False)
+
+        def allowed() -> None:
             try:
-                return await work
-            except asyncio.CancelledError:
-                await _stop(work, scope)
-                raise
+                check()
+            except LeaseLost as lost:
+                raise _NotStarted(str(lost)) from lost
+
+        def call() -> Any:
+            allowed()
+            try:
+                return fn(*args, **kwargs)
+            except StopIteration as error:
+                raise RuntimeError("the step raised StopIteration") from error
+
+        async def run() -> Any:
+            allowed()
+            try:
+                return await fn(*args, **kwargs)
+            except (SystemExit, KeyboardInterrupt) as error:
+                raise _Exited(error) from error
+
+        if not _is_async(fn):
+            context, loop = contextvars.copy_context(), asyncio.get_running_loop()
+            thread = self._awaited(self._threads.submit(context.run, call), scope, loop)
+            return await (thread if action.timeout_s is None else self._within(thread, action.timeout_s, scope))
+        if action.timeout_s is None:
+            allowed()
+            return await fn(*args, **kwargs)
+        return await self._within(asyncio.create_task(run()), action.timeout_s, scope)
+
+    async def _within(self, work: asyncio.Future[Any], timeout_s: float, scope: StepScope) -> Any:
+        """What ``work`` gives; it is stopped, as far as it can be, when the time is up or the caller is cancelled."""
         alarm = asyncio.ensure_future(self._world.sleep(timeout_s))
         try:
             await asyncio.wait((work, alarm), return_when=asyncio.FIRST_COMPLETED)
@@ -110,35 +138,6 @@ class StepRunner:
             return work.result()
         await _stop(work, scope)
         raise TimeoutError(f"the attempt took longer than its timeout of {timeout_s:g} s")
-
-    def _start(self, action: RunStep, scope: StepScope, check: Callable[[], None]) -> asyncio.Future[Any]:
-        fn = action.fn
-        args, kwargs = codec.load_arguments(fn, action.arguments, skip_first=False)
-        context, loop = _context(scope), asyncio.get_running_loop()
-
-        def allowed() -> None:
-            try:
-                check()
-            except LeaseLost as lost:
-                raise _NotStarted(str(lost)) from lost
-
-        async def run() -> Any:
-            allowed()
-            try:
-                return await fn(*args, **kwargs)
-            except (SystemExit, KeyboardInterrupt) as error:
-                raise _Exited(error) from error
-
-        def call() -> Any:
-            allowed()
-            try:
-                return fn(*args, **kwargs)
-            except StopIteration as error:
-                raise RuntimeError("the step raised StopIteration") from error
-
-        if _is_async(fn):
-            return loop.create_task(run(), context=context)
-        return self._awaited(self._threads.submit(context.run, call), scope, loop)
 
     def _awaited(self, thread: Future[Any], scope: StepScope, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Any]:
         """The call in a thread, for one who may stop to wait: then it runs on and is counted until it ends."""
@@ -182,7 +181,8 @@ async def _stop(work: asyncio.Future[Any], scope: StepScope) -> None:
         work.exception()  # its outcome is dropped, whatever it is
 
 
-def _context(scope: StepScope) -> contextvars.Context:
+def step_context(scope: StepScope) -> contextvars.Context:
+    """The context of the caller, in which code knows in which step it runs."""
     context, info = contextvars.copy_context(), scope.info
     context.run(current_step.set, scope)
     context.run(
