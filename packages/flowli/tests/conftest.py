@@ -1,12 +1,22 @@
-"""What one test says of logging holds for that test alone."""
+"""Logging set by one test holds for that test alone. Property tests repeat themselves in CI, without a deadline."""
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "flowli",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("flowli")
 
 
 @pytest.fixture(autouse=True)
