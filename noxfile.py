@@ -47,6 +47,14 @@ def isolated(session: nox.Session, dist: str) -> None:
     session.run("pytest", f"packages/{dist}/tests", *session.posargs)
 
 
+@nox.session(python=PYTHONS[0], default=False)
+def mutations(session: nox.Session) -> None:
+    """Known bugs, planted one at a time: the simulator must find each within 20 s."""
+    session.install(*TEST, "-e", "packages/flowli")
+    options = ["--import-mode=importlib", "-o", "pythonpath=tests/mutations"]
+    session.run("pytest", *options, "tests/mutations/check_mutations.py", *session.posargs)
+
+
 @nox.session
 def build(session: nox.Session) -> None:
     """Every sdist and wheel, checked as a package index would."""
