@@ -105,9 +105,7 @@ class Registry:
         """Register a function without a decorator; the arguments and errors are those of ``workflow``."""
         name = check_name("workflow", name or str(getattr(fn, "__name__", "?")))
         if inspect.isasyncgenfunction(fn):
-            raise UsageError(
-                f"workflow '{name}' yields; it must return its result, and can publish what comes before"
-            )
+            raise UsageError(f"workflow '{name}' yields; it must return its result, and can publish what comes before")
         if not inspect.iscoroutinefunction(fn):
             raise UsageError(f"workflow '{name}' is not an async function; write it as `async def {name}(ctx, ...)`")
         if not inspect.signature(fn).parameters:
