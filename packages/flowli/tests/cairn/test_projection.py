@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from flowli.cairn.commit import Commit
 from flowli.cairn.database import Cairn
 from flowli.cairn.log import START, Log, Position
-from flowli.cairn.projection import Projection
-from flowli.cairn.values import JSON
+from flowli.cairn.projection import Projection, Record, of_log
 from flowli.stores.memory import MemoryStore
 from flowli.world import SYSTEM
 
@@ -30,11 +28,11 @@ class Totals:
         db.execute("CREATE INDEX by_total ON totals(total)")
         db.execute("CREATE VIEW large AS SELECT * FROM totals WHERE total > 1")
 
-    def apply(self, db: sqlite3.Connection, seq: int, record: dict[str, JSON], commit: Commit) -> None:
+    def apply(self, db: sqlite3.Connection, entry: Record) -> None:
         self.applied += 1
         db.execute(
             "INSERT INTO totals VALUES (?, 1, ?) ON CONFLICT DO UPDATE SET total = total + 1, last = excluded.last",
-            (record["name"], seq),
+            (entry.data["name"], entry.seq),
         )
 
 
@@ -48,14 +46,14 @@ def log() -> Log:
 
 
 @pytest.fixture
-async def projection(log: Log, tmp_path: Path) -> AsyncIterator[Projection]:
+async def projection(log: Log, tmp_path: Path) -> AsyncIterator[Projection[Record]]:
     made = opened(log, tmp_path)
     yield made
     await made.close()
 
 
-def opened(log: Log, folder: Path, fold: Totals | None = None, source: str = "a") -> Projection:
-    return Projection(log, str(folder / "p.sqlite"), fold or Totals(), SYSTEM, source=source)
+def opened(log: Log, folder: Path, fold: Totals | None = None, source: str = "a") -> Projection[Record]:
+    return Projection(of_log(log), str(folder / "p.sqlite"), fold or Totals(), SYSTEM, bucket=source)
 
 
 async def fill(log: Log, commits: int, records: int = 10) -> Position:
@@ -65,21 +63,25 @@ async def fill(log: Log, commits: int, records: int = 10) -> Position:
     return end
 
 
-async def digest(projection: Projection) -> str:
-    rows = await projection.query("SELECT * FROM totals ORDER BY name")
+async def query(projection: Projection[Record], sql: str) -> list[tuple[object, ...]]:
+    return await projection.read(lambda db: db.execute(sql).fetchall())
+
+
+async def digest(projection: Projection[Record]) -> str:
+    rows = await query(projection, "SELECT * FROM totals ORDER BY name")
     return hashlib.sha256(repr(rows).encode()).hexdigest()
 
 
-async def test_own_write_is_folded_after_catching_up(log: Log, projection: Projection) -> None:
-    assert await projection.query("SELECT * FROM totals") == []
+async def test_own_write_is_folded_after_catching_up(log: Log, projection: Projection[Record]) -> None:
+    assert await query(projection, "SELECT * FROM totals") == []
     end = await log.append_next([{"name": "a"}, {"name": "a"}, {"name": "b"}], "w")
     assert await projection.catch_up() >= end
-    assert await projection.query("SELECT * FROM totals ORDER BY name") == [("a", 2, 2), ("b", 1, 3)]
+    assert await query(projection, "SELECT * FROM totals ORDER BY name") == [("a", 2, 2), ("b", 1, 3)]
     assert projection.position == end
 
 
 async def test_rows_built_at_once_bit_by_bit_and_anew_are_equal(
-    log: Log, projection: Projection, tmp_path: Path
+    log: Log, projection: Projection[Record], tmp_path: Path
 ) -> None:
     for _ in range(5):
         await fill(log, 7)
@@ -135,7 +137,7 @@ async def test_several_projections_on_one_file_fold_each_record_once(log: Log, t
         await fill(log, 4)
         await asyncio.gather(*(one.catch_up() for one in projections))
     assert sum(fold.applied for fold in folds) == 200
-    rows = await projections[0].query("SELECT sum(total) FROM totals")
+    rows = await query(projections[0], "SELECT sum(total) FROM totals")
     assert rows == [(200,)]
     for one in projections:
         await one.close()
@@ -150,8 +152,8 @@ async def test_readers_are_never_blocked_while_it_catches_up(log: Log, tmp_path:
     async def read() -> int:
         reads = 0
         while not done.done():
-            ((total, applied),) = await reader.query(
-                "SELECT coalesce(sum(total), 0), (SELECT seq FROM cairn_projection) FROM totals"
+            ((total, applied),) = await query(
+                reader, "SELECT coalesce(sum(total), 0), (SELECT seq FROM projection) FROM totals"
             )
             assert total == applied  # the position is of the same transaction as the rows
             reads += 1
@@ -165,8 +167,8 @@ async def test_readers_are_never_blocked_while_it_catches_up(log: Log, tmp_path:
 
 async def test_fold_that_fails_leaves_rows_and_position_as_they_were(log: Log, tmp_path: Path) -> None:
     class Fails(Totals):
-        def apply(self, db: sqlite3.Connection, seq: int, record: dict[str, JSON], commit: Commit) -> None:
-            super().apply(db, seq, record, commit)
+        def apply(self, db: sqlite3.Connection, entry: Record) -> None:
+            super().apply(db, entry)
             if self.applied == 25:
                 raise RuntimeError("once")
 
@@ -175,9 +177,9 @@ async def test_fold_that_fails_leaves_rows_and_position_as_they_were(log: Log, t
     end = await fill(log, 5)
     with pytest.raises(RuntimeError):
         await projection.catch_up()
-    assert await projection.query("SELECT (SELECT seq FROM cairn_projection), count(*) FROM totals") == [(0, 0)]
+    assert await query(projection, "SELECT (SELECT seq FROM projection), count(*) FROM totals") == [(0, 0)]
     assert await projection.catch_up() == end
-    assert await projection.query("SELECT sum(total) FROM totals") == [(50,)]
+    assert await query(projection, "SELECT sum(total) FROM totals") == [(50,)]
     await projection.close()
 
 
@@ -185,7 +187,7 @@ async def test_killed_in_the_middle_of_a_transaction_it_resumes(tmp_path: Path) 
     script = textwrap.dedent("""
         import asyncio, os, signal, sqlite3, sys
         from flowli.cairn.database import Cairn
-        from flowli.cairn.projection import Projection
+        from flowli.cairn.projection import Projection, Record, of_log
         from flowli.stores.filesystem import FilesystemStore
         from flowli.world import SYSTEM
 
@@ -193,15 +195,16 @@ async def test_killed_in_the_middle_of_a_transaction_it_resumes(tmp_path: Path) 
             name, version = "totals", 1
             def create(self, db):
                 db.execute("CREATE TABLE totals(name TEXT PRIMARY KEY, total INTEGER, last INTEGER)")
-            def apply(self, db, seq, record, commit):
+            def apply(self, db, entry):
                 db.execute("INSERT INTO totals VALUES (?, 1, ?) "
-                    "ON CONFLICT DO UPDATE SET total = total + 1, last = excluded.last", (record["name"], seq))
-                if seq == int(sys.argv[2]):
+                    "ON CONFLICT DO UPDATE SET total = total + 1, last = excluded.last",
+                    (entry.data["name"], entry.seq))
+                if entry.seq == int(sys.argv[2]):
                     os.kill(os.getpid(), signal.SIGKILL)
 
         async def main():
             log = Cairn(FilesystemStore.from_url(f"file:{sys.argv[1]}/bucket?durability=os"), SYSTEM).log("wf")
-            await Projection(log, sys.argv[1] + "/p.sqlite", Dies(), SYSTEM, source="a").catch_up()
+            await Projection(of_log(log), sys.argv[1] + "/p.sqlite", Dies(), SYSTEM, bucket="a").catch_up()
 
         asyncio.run(main())
     """)
@@ -215,6 +218,6 @@ async def test_killed_in_the_middle_of_a_transaction_it_resumes(tmp_path: Path) 
         assert await killed.wait() == -signal.SIGKILL
     projection = opened(log, tmp_path)
     await projection.catch_up()
-    assert await projection.query("SELECT sum(total), max(last) FROM totals") == [(60, 60)]
+    assert await query(projection, "SELECT sum(total), max(last) FROM totals") == [(60, 60)]
     await projection.close()
     await store.close()

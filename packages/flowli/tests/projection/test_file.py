@@ -176,12 +176,12 @@ from pathlib import Path
 sys.path.insert(0, {tests!r})
 from projection_entries import life
 from flowli.adapters.projection import fold
-from flowli.adapters.projection.file import ProjectionFile
+from flowli.cairn.commit import Position
+from flowli.cairn.tables import Tables
 from flowli.domain.control_entries import ControlEntry
-from flowli.domain.entries import Position
 
 entries = [ControlEntry(one.body, one.by, seq) for seq, one in enumerate((e for n in range(8) for e in life(n)), 1)]
-apply, left = fold.apply, {after}
+apply, left = fold._apply, {after}
 
 def dying(db, entry):
     global left
@@ -190,8 +190,8 @@ def dying(db, entry):
         os.kill(os.getpid(), 9)
     apply(db, entry)
 
-fold.apply = dying
-file = ProjectionFile({path!r}, "memory:")
+fold._apply = dying
+file = Tables({path!r}, fold.ControlFold(), "memory:")
 position = file.open()
 for at in range(position.commit, 8):
     position = file.apply(position, entries[at * 9 : at * 9 + 9], Position(at + 1, at * 9 + 9))

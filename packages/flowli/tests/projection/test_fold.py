@@ -7,7 +7,8 @@ import sqlite3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowli.adapters.projection import WorkflowProjection, fold, queries, schema
+from flowli.adapters.projection import WorkflowProjection, queries, schema
+from flowli.adapters.projection.fold import ControlFold
 from flowli.domain.control_entries import Announced, AttributesSet, ControlEntry, StatusChanged
 from flowli.domain.entries import UnknownBody
 from flowli.domain.errors import ErrorInfo
@@ -29,7 +30,7 @@ def tables(entries: list[ControlEntry]) -> list[tuple[object, ...]]:
     db = sqlite3.connect(":memory:", isolation_level=None)
     schema.create(db)
     for seq, one in enumerate(entries, 1):
-        fold.apply(db, ControlEntry(one.body, one.by, seq))
+        ControlFold().apply(db, ControlEntry(one.body, one.by, seq))
     rows = db.execute("SELECT * FROM executions ORDER BY eid").fetchall()
     rows += db.execute("SELECT * FROM attributes ORDER BY eid, name").fetchall()
     rows += db.execute("SELECT topic, eid, fid, data FROM announcements ORDER BY eid, fid").fetchall()
@@ -133,6 +134,6 @@ def test_filter_of_nothing_is_everything() -> None:
     db = sqlite3.connect(":memory:", isolation_level=None)
     schema.create(db)
     for n in range(3):
-        fold.apply(db, created(n))
+        ControlFold().apply(db, created(n))
     assert len(queries.executions(db, queries.Filter(), 10, None).rows) == 3
     db.close()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 
+from flowli.adapters.projection import schema
 from flowli.codec import canonical, dump
 from flowli.domain.control_entries import (
     Announced,
@@ -31,7 +32,7 @@ from flowli.domain.ids import Eid
 from flowli.domain.provenance import Actor
 from flowli.domain.unknown import UnknownBody
 
-__all__ = ["apply", "as_json"]
+__all__ = ["ControlFold", "as_json"]
 
 _SEEN = "INSERT INTO executions (eid, created_at, updated_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _CREATED = """
@@ -63,8 +64,29 @@ _ANNOUNCED = "INSERT OR IGNORE INTO announcements VALUES (?, ?, ?, ?, ?, ?, ?)"
 _ACTED = "INSERT OR IGNORE INTO acts VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
-def apply(db: sqlite3.Connection, entry: ControlEntry) -> None:
-    """Fold one entry, within the caller's transaction."""
+class ControlFold:
+    """The fold as a projection takes it."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return "control"
+
+    @property
+    def version(self) -> int:
+        """Of the tables and of the rules above."""
+        return schema.VERSION
+
+    def create(self, db: sqlite3.Connection) -> None:
+        """Make the tables."""
+        schema.create(db)
+
+    def apply(self, db: sqlite3.Connection, entry: ControlEntry) -> None:
+        """Fold one entry."""
+        _apply(db, entry)
+
+
+def _apply(db: sqlite3.Connection, entry: ControlEntry) -> None:
     at = str(entry.at)
     match entry.body:
         case ExecutionCreated() as body:

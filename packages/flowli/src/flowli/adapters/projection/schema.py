@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-__all__ = ["VERSION", "create", "drop"]
+__all__ = ["VERSION", "create"]
 
 VERSION = 1
 
@@ -80,11 +80,3 @@ def create(db: sqlite3.Connection) -> None:
     for statement in _TABLES.split(";"):
         if statement.strip():
             db.execute(statement)
-
-
-def drop(db: sqlite3.Connection, kept: str) -> None:
-    """Remove every table but ``kept``, within the caller's transaction."""
-    found = db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").fetchall()
-    for (name,) in found:
-        if name != kept:
-            db.execute(f'DROP TABLE "{name}"')

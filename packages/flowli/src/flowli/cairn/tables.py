@@ -2,7 +2,7 @@
 
 The position stands in the same transaction as the rows that it made, so that a killed process goes on where it was. WAL
 and a connection of its own for every reading thread: readers see the last transaction and are never blocked. Several
-processes may share one file.
+processes may share one file. Every call here blocks: it belongs into a thread.
 """
 
 from __future__ import annotations
@@ -12,36 +12,64 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from typing import Generic, Protocol, TypeVar
 
-from flowli.adapters.projection import fold, schema
-from flowli.domain.control_entries import ControlEntry
-from flowli.domain.entries import Position
+from flowli.cairn.commit import Position
 
-__all__ = ["ProjectionFile"]
+__all__ = ["Fold", "Tables"]
+
+E_contra = TypeVar("E_contra", contravariant=True)
+E = TypeVar("E")
 
 _LOCKED_S = 30.0
 _STATE = "projection"
+_MADE = f"SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND name != '{_STATE}'"
 _log = logging.getLogger(__name__)
 
 
-class ProjectionFile:
-    """One file. ``write`` methods are called from one thread at a time, ``reader`` from any.
+class Fold(Protocol[E_contra]):
+    """What a projection makes of entries. It runs in a thread and touches nothing but the database."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def version(self) -> int:
+        """Changes with its tables or its rules; a file of another version is built anew."""
+
+    def create(self, db: sqlite3.Connection) -> None:
+        """Make the tables, within the caller's transaction."""
+
+    def apply(self, db: sqlite3.Connection, entry: E_contra) -> None:
+        """Fold one entry, within the caller's transaction; each comes exactly once, in order."""
+
+
+class Tables(Generic[E]):
+    """One file. Writing methods are called from one thread at a time, ``reader`` from any.
 
     Args:
         path: of the file; its folder is made if it is missing.
+        fold: what to make of the entries.
         source: names the bucket, so that the file of another one is not taken for this one's.
     """
 
-    def __init__(self, path: str, source: str) -> None:
+    def __init__(self, path: str, fold: Fold[E], source: str) -> None:
         self._path = os.path.abspath(path)
-        self._identity = (schema.VERSION, source)
+        self._fold = fold
+        self._source = source
         self._db: sqlite3.Connection | None = None
         self._mine = threading.local()
         self._readers: list[sqlite3.Connection] = []
 
     def open(self) -> Position:
-        """Open the file and return the position of its rows; one that is damaged or not this one's is built anew."""
+        """Open the file and return the position of its rows; one that is damaged or not this one's is built anew.
+
+        Raises:
+            sqlite3.OperationalError: the file cannot be opened or written; with ``SQLITE_BUSY`` another process is
+                making it at this moment, and opening again will do.
+        """
         if self._db is None:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
             try:
@@ -56,7 +84,7 @@ class ProjectionFile:
                 self._db = self._connected()
         return _stored(self._db)
 
-    def apply(self, before: Position, entries: Sequence[ControlEntry], after: Position) -> Position:
+    def apply(self, before: Position, entries: Sequence[E], after: Position) -> Position:
         """Fold the entries that lead from ``before`` to ``after`` in one transaction.
 
         Returns:
@@ -67,12 +95,12 @@ class ProjectionFile:
             if position != before:
                 return position  # what another process has folded is not folded twice
             for entry in entries:
-                fold.apply(db, entry)
+                self._fold.apply(db, entry)
             db.execute(f"UPDATE {_STATE} SET commits = ?, seq = ?", (after.commit, after.seq))
         return after
 
     def reset(self) -> Position:
-        """Throw all rows away."""
+        """Throw all rows away. Readers see the old ones until this is done."""
         with self._transaction() as db:
             self._make(db)
             return _stored(db)
@@ -96,6 +124,10 @@ class ProjectionFile:
         self._db = None
         self._mine = threading.local()
 
+    @property
+    def _identity(self) -> tuple[str, int, str]:
+        return (self._fold.name, self._fold.version, self._source)
+
     def _connected(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._path, _LOCKED_S, isolation_level=None, check_same_thread=False)
         try:
@@ -103,13 +135,14 @@ class ProjectionFile:
             db.execute("PRAGMA synchronous = NORMAL")  # a cache: consistent after a power cut is enough
             with _transaction(db):
                 db.execute(
-                    f"CREATE TABLE IF NOT EXISTS {_STATE} (version INTEGER, source TEXT, commits INTEGER, seq INTEGER)"
+                    f"CREATE TABLE IF NOT EXISTS {_STATE} "
+                    "(fold TEXT, version INTEGER, source TEXT, commits INTEGER, seq INTEGER)"
                 )
-                found = db.execute(f"SELECT version, source FROM {_STATE}").fetchone()
+                found = db.execute(f"SELECT fold, version, source FROM {_STATE}").fetchone()
                 if found != self._identity:
                     if found is not None:
                         told = (self._path, *found, *self._identity)
-                        _log.warning("the projection file %s is version %s of %r, not %s of %r: built anew", *told)
+                        _log.warning("the projection file %s is %s %s of %r, not %s %s of %r: built anew", *told)
                     self._make(db)
         except BaseException:
             db.close()
@@ -117,14 +150,20 @@ class ProjectionFile:
         return db
 
     def _make(self, db: sqlite3.Connection) -> None:
-        schema.drop(db, _STATE)
+        found = db.execute(_MADE).fetchall()
+        for kind in ("trigger", "view", "table"):
+            for _, name in [row for row in found if row[0] == kind]:
+                quoted = name.replace('"', '""')
+                db.execute(f'DROP {kind} IF EXISTS "{quoted}"')
         db.execute(f"DELETE FROM {_STATE}")
-        db.execute(f"INSERT INTO {_STATE} VALUES (?, ?, 0, 0)", self._identity)
-        schema.create(db)
+        db.execute(f"INSERT INTO {_STATE} VALUES (?, ?, ?, 0, 0)", self._identity)
+        self._fold.create(db)
 
-    def _transaction(self) -> AbstractContextManager[sqlite3.Connection]:
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         assert self._db is not None
-        return _transaction(self._db)
+        with _transaction(self._db) as db:
+            yield db
 
 
 @contextmanager
