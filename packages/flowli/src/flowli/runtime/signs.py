@@ -9,6 +9,8 @@ workers that take from a queue. What a worker's code is, it announces once in th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import cast
 
 import structlog
@@ -22,7 +24,7 @@ from flowli.runtime.registry import Registry
 from flowli.runtime.services import Services
 from flowli.timestamp import Timestamp
 
-__all__ = ["SWEEPER", "Codes", "Sign", "codes_of", "last_seen", "queue_sign", "worker_announcement"]
+__all__ = ["SWEEPER", "Codes", "Seen", "Sign", "codes_of", "last_seen", "queue_sign", "seen", "worker_announcement"]
 
 SWEEPER = "sweeper"
 """The sign that sweepers show."""
@@ -88,12 +90,42 @@ class Sign:
             self._held[name] = got.lease
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A sign of life as it was last shown.
+
+    Attributes:
+        at: when, by the clock of who showed it.
+        worker: who.
+        ttl_s: after so many seconds it would have been shown again, had anybody been there.
+        eid: the synthetic id under which it stands.
+    """
+
+    at: Timestamp
+    worker: str
+    ttl_s: float
+    eid: Eid
+
+    def fresh(self, now: Timestamp) -> bool:
+        """Whether who showed it, or another one like it, can be there now."""
+        return now <= self.at + timedelta(seconds=self.ttl_s)
+
+
+async def seen(ports: Ports, name: str) -> Seen | None:
+    """How a sign was last shown; None if it never was."""
+    eid = _eid(name)
+    lease = await ports.ownership.read(eid)
+    match lease.state if lease is not None else None:
+        case {"at": str(at), "worker": str(worker)} if lease is not None:
+            return Seen(Timestamp.parse(at), worker, lease.ttl_s, eid)
+        case _:
+            return None
+
+
 async def last_seen(ports: Ports, name: str) -> Timestamp | None:
     """When a sign was last shown, by the clock of who showed it; None if it never was."""
-    lease = await ports.ownership.read(_eid(name))
-    state = lease.state if lease is not None else None
-    at = state.get("at") if isinstance(state, dict) else None
-    return Timestamp.parse(at) if isinstance(at, str) else None
+    found = await seen(ports, name)
+    return None if found is None else found.at
 
 
 class Codes:

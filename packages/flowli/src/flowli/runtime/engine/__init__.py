@@ -1,5 +1,5 @@
-"""The engine, its verbs split by concern: starting, results, signals, updates, what is shown, operating, forking,
-erasing, roles, reading.
+"""The engine, its verbs split by concern: starting, results, signals, updates, what is shown, operating, queues,
+forking, erasing, roles, reading.
 """
 
 from __future__ import annotations

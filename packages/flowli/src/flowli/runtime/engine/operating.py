@@ -109,7 +109,9 @@ class OperatorVerbs(EngineBase):
         request = self.world.token() if key is None else check_key("key", key)
         return as_eid(eid), request, self._by(actor)
 
-    async def _acted(self, verb: str, eid: Eid, reason: str, key: str | None, by: Provenance, **content: Data) -> None:
+    async def _acted(
+        self, verb: str, eid: Eid | None, reason: str, key: str | None, by: Provenance, **content: Data
+    ) -> None:
         """Leave the receipt, and wait until it is durable."""
         digest = codec.digest({"verb": verb, "reason": reason, **content})
         acted = OperatorActed(verb, eid, reason, key, digest)

@@ -1,8 +1,8 @@
 """Keys of commands: a verb that makes something new does it once for each key, whoever repeats it.
 
-The claim ``command:{eid}:{hash of the key}`` holds what was asked and by whom. Every call with the key does what the
-first one asked, with the first one's provenance, so that all of them write the same; one that asks for something else
-is refused. Verbs that act on an execution itself need no claim: their requests carry the key (``ask``).
+The claim ``command:{eid}:{hash of the key}`` (of a queue: ``command:queue:{queue}:...``) holds what was asked and by
+whom. Every call with the key does what the first one asked, with the first one's provenance, so that all of them write
+the same; one that asks for something else is refused. Verbs that act on an execution itself need no claim: their requests carry the key (``ask``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from flowli.domain.memo import JournalFold
 from flowli.domain.ports import Ports
 from flowli.domain.provenance import Provenance
 
-__all__ = ["first_call"]
+__all__ = ["claim_command", "first_call"]
 
 
 async def first_call(
@@ -36,17 +36,32 @@ async def first_call(
     if key is None:
         return by
     if key in fold.applied:
-        raise _conflict(eid, key, "an earlier request", verb)
-    name = f"command:{eid}:{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+        raise _conflict(f"execution {eid}", key, "an earlier request", verb)
+    return await claim_command(ports, str(eid), f"execution {eid}", key, verb, content, by)
+
+
+async def claim_command(
+    ports: Ports, about: str, named: str, key: str, verb: str, content: dict[str, Data], by: Provenance
+) -> Provenance:
+    """The provenance of the first command with this key.
+
+    Args:
+        about: what the command is about, as part of the claim's name; ``named`` says it to people.
+        content: what is asked.
+
+    Raises:
+        DispatchConflict: the key was used on it for something else.
+    """
+    name = f"command:{about}:{hashlib.sha256(key.encode()).hexdigest()[:32]}"
     asked: dict[str, Data] = {"verb": verb, **content}
     stands = (await ports.dispatch.claim(name, {"asked": asked, "by": codec.dump(by)})).value
     first = cast("dict[str, Data]", stands)
     if first["asked"] != asked:
-        raise _conflict(eid, key, str(first["asked"]), verb)
+        raise _conflict(named, key, str(first["asked"]), verb)
     return codec.load(Provenance, first["by"])
 
 
-def _conflict(eid: Eid, key: str, earlier: str, verb: str) -> DispatchConflict:
+def _conflict(named: str, key: str, earlier: str, verb: str) -> DispatchConflict:
     return DispatchConflict(
-        f"key {key!r} was used on execution {eid} for {earlier} and cannot stand for this {verb}; use another key"
+        f"key {key!r} was used on {named} for {earlier} and cannot stand for this {verb}; use another key"
     )

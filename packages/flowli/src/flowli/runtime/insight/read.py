@@ -1,0 +1,136 @@
+"""Reading an ``Inspection``. It never writes.
+
+1. The record and the journal, or the archive.
+2. All else: the lease, tasks, timers, channels, children, the queue, signs of life.
+3. The journal again. If it has grown, all is read anew, so that the parts fit each other; an execution that never
+   stands still is shown as it is after the last try.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from flowli.domain.channels import Message
+from flowli.domain.entries import START, Position
+from flowli.domain.execution import Execution
+from flowli.domain.frames import FrameKind
+from flowli.domain.ids import Eid
+from flowli.domain.memo import Frame, JournalFold
+from flowli.domain.ports import Ports
+from flowli.domain.tasks import TaskView
+from flowli.domain.timers import Timer
+from flowli.runtime.insight.inspection import ChannelView, ChildView, Inspection, QueueView
+from flowli.runtime.insight.known import KnownCode
+from flowli.runtime.protocols.standing import Standing, find_standing, read_standing
+from flowli.runtime.services import Services
+from flowli.runtime.signs import SWEEPER, queue_sign, seen
+
+__all__ = ["inspect"]
+
+_TRIES = 3
+_TASKS, _TIMERS, _DEAD = 1000, 1000, 1000
+_LISTED = 100
+
+
+async def inspect(services: Services, eid: Eid, known: KnownCode) -> Inspection:
+    """Look at one execution.
+
+    Args:
+        known: what workers have announced; brought up to date if it is needed.
+
+    Raises:
+        UnknownExecution: no such execution.
+    """
+    ports = services.ports
+    for tried in range(1, _TRIES + 1):
+        standing = await read_standing(ports, eid)
+        found = await _around(services, standing, known)
+        if standing.ended:
+            return found
+        again = await ports.journal.read(eid, after=standing.position)
+        if not again.entries or tried == _TRIES:
+            break
+    return found if not again.entries else _unsteady(found)
+
+
+def _unsteady(found: Inspection) -> Inspection:
+    from dataclasses import replace
+
+    return replace(found, steady=False)
+
+
+async def _around(services: Services, standing: Standing, known: KnownCode) -> Inspection:
+    ports, execution, fold, at = services.ports, standing.execution, standing.fold, services.world.now()
+    if standing.archived_at is not None:
+        return Inspection(at, execution, standing.entries, fold, archived_at=standing.archived_at)
+    live = [] if standing.ended else fold.live_frames()
+    names = {str(frame.metadata["channel"]) for frame in live if "channel" in frame.metadata} | fold.received_on()
+    lease, tasks, dead, pending, due, sweeper, channels, children = await asyncio.gather(
+        ports.ownership.read(execution.eid),
+        ports.queue.find(execution.queue, execution.eid, limit=_TASKS),
+        ports.queue.dead(execution.queue, limit=_DEAD),
+        ports.timers.pending(limit=_TIMERS),
+        ports.timers.due(at, limit=_TIMERS),
+        seen(ports, SWEEPER),
+        asyncio.gather(*(_channel(ports, execution.eid, fold, name) for name in sorted(names))),
+        asyncio.gather(*(_child(ports, frame) for frame in live if frame.kind is FrameKind.CHILD)),
+    )
+    return Inspection(
+        at=at,
+        execution=execution,
+        entries=standing.entries,
+        fold=fold,
+        lease=lease,
+        tasks=tuple(tasks),
+        dead=tuple(one for one in dead if one.task.target == execution.eid),
+        timers=_own(pending, execution.eid),
+        channels=tuple(channels),
+        children=tuple(child for child in children if child is not None),
+        queue=await _queue(services, execution, fold.version, tasks, known),
+        due_timers=len(due),
+        sweeper=sweeper,
+    )
+
+
+async def _channel(ports: Ports, eid: Eid, fold: JournalFold, name: str) -> ChannelView:
+    consumed = fold.consumed.get(name, set())
+    last_seq, last_commit = fold.last_consumed.get(name, (0, 0))
+    # a receive with a correlation may have passed over earlier messages
+    whole = len(consumed) != last_seq or last_commit < 1
+    after = START if whole else Position(last_commit - 1, 0)
+    found, marker = await asyncio.gather(ports.channel.read(name, after=after), ports.channel.marker(name, eid))
+    unread: dict[str, Message] = {}
+    for message in found.messages:
+        unread.setdefault(message.id, message)
+    fresh = tuple(message for message in unread.values() if message.seq not in consumed)
+    return ChannelView(name, fresh, None if marker is None else marker.epoch)
+
+
+async def _child(ports: Ports, frame: Frame) -> ChildView | None:
+    eid = frame.metadata.get("eid")
+    if not isinstance(eid, str):
+        return None
+    standing = await find_standing(ports, Eid(eid))
+    return ChildView(frame.fid, Eid(eid), frame.name, None if standing is None else standing.fold.status)
+
+
+async def _queue(
+    services: Services, execution: Execution, version: str, tasks: Iterable[TaskView], known: KnownCode
+) -> QueueView:
+    ports, name = services.ports, execution.queue
+    settings, worker = await asyncio.gather(ports.queue.settings(name), seen(ports, queue_sign(name)))
+    waiting = next((view for view in tasks if view.holder is None and not view.delayed), None)
+    if waiting is None:
+        return QueueView(name, settings, worker)
+    listed = list(await ports.queue.list(name, limit=_LISTED))
+    ready = [view for view in listed if not view.delayed]
+    place = next((n for n, view in enumerate(ready) if view.task.task_id == waiting.task.task_id), len(ready))
+    ahead = sum(view.holder is None for view in ready[:place])
+    held = sum(view.holder is not None for view in ready)
+    knows = await known.knows(ports.control, execution.workflow, version or execution.version)
+    return QueueView(name, settings, worker, ahead, held, knows)
+
+
+def _own(timers: Iterable[Timer], eid: Eid) -> tuple[Timer, ...]:
+    return tuple(timer for timer in timers if timer.eid == eid)
