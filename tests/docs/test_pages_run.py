@@ -46,12 +46,22 @@ def test_tutorial(runner, docs):
 
 
 def test_embedding_a_worker(runner, docs, capsys):
+    """WRK-7."""
     runner.run(docs / "how-to" / "embed-a-worker.md")
     assert "june.pdf" in capsys.readouterr().out
 
 
 def test_testing_workflows(runner, docs):
     runner.run(docs / "how-to" / "test-your-workflows.md")
+
+
+def test_trying_every_fault(runner, docs):
+    from flowli.testing.sim import BUDGETS, Campaign
+
+    runner.run(docs / "how-to" / "try-every-fault.md")
+    campaign = Campaign(runner.module.WORKLOADS)
+    assert not [found for found in campaign.run(campaign.cases("sweep", BUDGETS["small"])) if found is not None]
+    assert campaign.runs >= 14
 
 
 def test_encrypting_values(runner, docs, capsys):

@@ -1,43 +1,45 @@
-"""Every fault at every operation: the share of the matrix that the budget allows.
-
-``FLOWLI_SIM_BUDGET`` is ``small``, ``default`` or ``full``; each workload and mode is one test, so that they run side
-by side.
-"""
+"""Every fault at every operation: the share of the matrix that ``--sim-budget`` allows."""
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
-from flowli.testing.sim.campaign import BUDGETS, Campaign
+from flowli.testing.sim.campaign import BUDGETS, Campaign, quiet
+from flowli.testing.sim.modes import FREEZES, ORDERS, SINGLE, Case
+from flowli.testing.sim.suite import SimulatorSuite, seed_of_commit
 from flowli.testing.sim.workloads import WORKLOADS
 
-BUDGET = BUDGETS[os.environ.get("FLOWLI_SIM_BUDGET", "small")]
+
+class TestFlowli(SimulatorSuite):
+    """The workloads of flowli itself."""
+
+    workloads = WORKLOADS
+    parts = 2
 
 
-@pytest.mark.parametrize("workload", sorted(WORKLOADS))
-@pytest.mark.parametrize("mode", ["sweep", "freeze"])
-def test_no_single_fault_violates_anything(workload: str, mode: str) -> None:
-    campaign = Campaign()
-    for _ in campaign.run(campaign.cases(mode, BUDGET, [workload])):
-        pass
-    assert campaign.runs > 0
-    assert not campaign.findings, "\n".join(f"{one.case}  {one.problems[0]}" for one in campaign.findings[:10])
+def drawn(mode: str) -> list[Case]:
+    with quiet():
+        return list(Campaign(seed=seed_of_commit()).cases(mode, BUDGETS["default"]))
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_no_storm_violates_anything(part: int) -> None:
-    campaign = Campaign(seed=1 + part * BUDGET.storms)
-    for _ in campaign.run(campaign.cases("storm", BUDGET)):
-        pass
-    assert campaign.runs == BUDGET.storms
-    assert not campaign.findings, "\n".join(f"{one.case}  {one.problems[0]}" for one in campaign.findings[:10])
+def test_the_default_budget_tries_each_fault_on_each_workload() -> None:
+    sweep, freezes = drawn("sweep"), drawn("freeze")
+    assert len(sweep) >= 2500
+    struck = {(one.workload, one.strikes[0][1]) for one in sweep}
+    assert struck == {(name, fault) for name in WORKLOADS for fault in SINGLE}
+    assert len(freezes) >= 1500
+    assert {(one.workload, one.strikes[0][1], one.order) for one in freezes} == {
+        (name, fault, order) for name in WORKLOADS for fault in FREEZES for order in ORDERS
+    }
+    assert len(drawn("storm")) >= 500
 
 
-@pytest.mark.parametrize("workload", sorted(WORKLOADS))
-def test_suspending_and_replaying_at_every_wait_changes_nothing(workload: str) -> None:
-    from flowli.testing.sim.modes import Case, run_case
-
-    outcome, _ = run_case(Case(workload, order="always-replay"))
-    assert outcome.problems == []
+def test_another_commit_draws_other_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    for seed in ("11", "12", "11"):
+        monkeypatch.setenv("FLOWLI_SIM_SEED", seed)
+        seed_of_commit.cache_clear()
+        campaign = Campaign({"steps": WORKLOADS["steps"]}, seed_of_commit())
+        seen.append([case.strikes for case in campaign.cases("sweep", BUDGETS["default"])])
+    seed_of_commit.cache_clear()
+    assert seen[0] == seen[2] != seen[1]

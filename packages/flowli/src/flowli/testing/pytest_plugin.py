@@ -23,8 +23,10 @@ _SETTING = "flowli_registry"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the setting."""
+    """Add the setting, and the option of the simulator."""
     parser.addini(_SETTING, "MODULE:ATTR of the Registry that the fixture flowli_env runs", default="")
+    told = "How much the simulator tries: small, default or full (FLOWLI_SIM_BUDGET)"
+    parser.getgroup("flowli").addoption("--sim-budget", metavar="BUDGET", default=None, help=told)
 
 
 @pytest.fixture

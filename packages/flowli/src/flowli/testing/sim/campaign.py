@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import structlog
 
 from flowli.testing.sim.modes import Case, freezes, run_case, storms, sweep
 from flowli.testing.sim.workload import Workload
 from flowli.testing.sim.workloads import WORKLOADS
 
-__all__ = ["BUDGETS", "Budget", "Campaign", "Finding"]
+__all__ = ["BUDGETS", "MODES", "Budget", "Campaign", "Finding", "quiet"]
+
+MODES = ("sweep", "freeze", "storm")
+"""The ways of striking, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much is tried: shares of all single faults and of all freezes, and a number of storms."""
+    """How much is tried with each workload.
 
-    sweep: float
-    freezes: float
+    Attributes:
+        sweep: single faults, every fault at least once; None for every fault at every operation.
+        freezes: freezes, each length in each order of the TTLs at least once; None for all.
+        storms: seeds of storms.
+    """
+
+    sweep: int | None
+    freezes: int | None
     storms: int
+
+    def times(self, share: float) -> Budget:
+        """A ``share`` of this budget; all remains all."""
+        sweep, freezes = (None if one is None else round(one * share) for one in (self.sweep, self.freezes))
+        return Budget(sweep, freezes, max(1, round(self.storms * share)))
 
 
 BUDGETS: dict[str, Budget] = {
-    "small": Budget(0.01, 0.002, 40),
-    "default": Budget(0.1, 0.06, 500),
-    "full": Budget(1.0, 1.0, 20_000),
+    "small": Budget(14, 20, 3),
+    "default": Budget(240, 140, 48),
+    "full": Budget(None, None, 1000),
 }
 """By name."""
 
@@ -38,16 +56,28 @@ class Finding:
     problems: tuple[str, ...]
 
 
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """The engine logs nothing meanwhile: it is struck all the time, and findings are what counts."""
+    before = structlog.get_config()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    try:
+        yield
+    finally:
+        structlog.configure(**before)
+
+
 @dataclass(slots=True)
 class Campaign:
     """Runs cases and keeps what they found.
 
     Attributes:
+        seed: of the latencies, and of the choice among the cases.
         runs: how many were run.
         operations: how many requests all of them made.
     """
 
-    workloads: dict[str, Workload] = field(default_factory=lambda: WORKLOADS)
+    workloads: Mapping[str, Workload] = field(default_factory=lambda: WORKLOADS)
     seed: int = 1
     runs: int = 0
     operations: int = 0
@@ -59,10 +89,10 @@ class Campaign:
         Raises:
             ValueError: there is no such mode.
         """
-        chosen = list(names) or list(self.workloads)
+        chosen = {name: self.workloads[name] for name in names or self.workloads}
         modes: dict[str, Callable[[], Iterator[Case]]] = {
-            "sweep": lambda: sweep(chosen, self.seed, share=budget.sweep),
-            "freeze": lambda: freezes(chosen, self.seed, share=budget.freezes),
+            "sweep": lambda: sweep(chosen, self.seed, most=budget.sweep),
+            "freeze": lambda: freezes(chosen, self.seed, most=budget.freezes),
             "storm": lambda: storms(chosen, range(self.seed, self.seed + budget.storms)),
         }
         if mode == "all":
@@ -74,7 +104,8 @@ class Campaign:
     def run(self, cases: Iterable[Case]) -> Iterator[Finding | None]:
         """Run cases one by one; yields a finding, or None for a good run."""
         for case in cases:
-            outcome, _ = run_case(case, self.workloads)
+            with quiet():
+                outcome, _ = run_case(case, self.workloads)
             self.runs += 1
             self.operations += outcome.operations
             finding = Finding(case, tuple(outcome.problems)) if outcome.problems else None

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import logging
 import sys
 
 import click
-import structlog
 
-from flowli.testing.sim.campaign import BUDGETS, Campaign
+from flowli.testing.sim.campaign import BUDGETS, MODES, Campaign, quiet
 from flowli.testing.sim.modes import Case, run_case
 from flowli.testing.sim.shrink import shrink
 from flowli.testing.sim.story import story
@@ -25,7 +23,7 @@ __all__ = ["sim"]
 )
 @click.option(
     "--mode",
-    type=click.Choice(["all", "sweep", "freeze", "storm"]),
+    type=click.Choice(["all", *MODES]),
     default="all",
     show_default=True,
     help="How to strike.",
@@ -43,7 +41,6 @@ def sim(
     Exit code 1 when something was violated; each finding prints one line
     that repeats it.
     """
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     workloads = _workloads(source)
     unknown = [name for name in names if name not in workloads]
     if unknown:
@@ -59,7 +56,8 @@ def sim(
         f"{campaign.runs} runs, {campaign.operations} operations, {len(campaign.findings)} with something violated"
     )
     if campaign.findings:
-        smallest = shrink(campaign.findings[0].case)
+        with quiet():
+            smallest = shrink(campaign.findings[0].case, workloads)
         click.echo(f"tell the story of one: flowli sim --case '{smallest}'")
         sys.exit(1)
 
@@ -82,7 +80,8 @@ def _tell(line: str, workloads: dict[str, Workload], reads: bool) -> None:
         case = Case.parse(line)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    outcome, cluster = run_case(case, workloads)
+    with quiet():
+        outcome, cluster = run_case(case, workloads)
     click.echo(story(cluster, outcome.problems or ["nothing was violated"], reads=reads))
     if outcome.problems:
         sys.exit(1)

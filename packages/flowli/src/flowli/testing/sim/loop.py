@@ -113,13 +113,20 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def drop(self) -> None:
         """Forget everything that still runs, without letting any of it have an effect."""
         self._dropped = True
-        for task in self._kept:
-            if not task.done():
-                task._log_destroy_pending = False  # type: ignore[attr-defined]
-                _close(task.get_coro())
+        outer = asyncio._get_running_loop()
+        # what a ``finally`` block begins while it is closed is a task of this loop, and closed in its turn
+        asyncio._set_running_loop(self)
+        try:
+            for task in self._kept:
+                if not task.done():
+                    task._log_destroy_pending = False  # type: ignore[attr-defined]
+                    _close(task.get_coro())
+        finally:
+            asyncio._set_running_loop(outer)
         self._kept.clear()
         self._ready.clear()
         self._scheduled.clear()
+        self.close()
 
     def call_soon(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: contextvars.Context | None = None
@@ -155,5 +162,12 @@ def _process(handle: asyncio.Handle) -> Process | None:
     return context.get(CURRENT)
 
 
-_CANCELLED = asyncio.Handle(lambda: None, (), VirtualLoop())
-_CANCELLED.cancel()
+def _cancelled() -> asyncio.Handle:
+    loop = VirtualLoop()
+    handle = asyncio.Handle(lambda: None, (), loop)
+    handle.cancel()
+    loop.close()
+    return handle
+
+
+_CANCELLED = _cancelled()

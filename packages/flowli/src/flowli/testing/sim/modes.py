@@ -1,13 +1,12 @@
 """The ways of striking: every fault at every operation one at a time, freezes, storms, and the same seed twice.
 
-Each run is named by one line, ``workload:mode:seed:fault@operation``, which ``replay`` runs again.
+Each run is named by one line, ``workload:seed:order:hosts:storm:fault@operation``, which ``Case.parse`` reads.
 """
 
 from __future__ import annotations
 
-import functools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,7 +102,7 @@ class Case:
             raise ValueError(f"{line!r} names no run; it has the form steps:1:ttl:hosts:0:vanish@17") from None
 
 
-def run_case(case: Case, workloads: dict[str, Workload] | None = None) -> tuple[Outcome, Cluster]:
+def run_case(case: Case, workloads: Mapping[str, Workload] | None = None) -> tuple[Outcome, Cluster]:
     """Run one case."""
     known = workloads or WORKLOADS
     if case.workload not in known:
@@ -129,52 +128,60 @@ def _storm_fault(storm: random.Random, operation: Operation) -> Fault | None:
     return ALL[storm.choice(sorted(ALL))]
 
 
-@functools.cache
-def operations_of(workload: str, seed: int = 1) -> int:
+def operations_of(workload: Workload, seed: int = 1) -> int:
     """How many operations a run without faults makes until everything has ended.
 
     Raises:
         AssertionError: it fails without any fault.
     """
-    case = Case(workload, seed)
-    outcome, cluster = run_case(case)
-    if outcome.problems:
-        raise AssertionError(f"{case} fails without any fault: {outcome.problems}")
-    calm = next((at_s for at_s, who, _ in cluster.notes if who == "calm"), None)
-    return sum(1 for operation in cluster.bucket.operations if calm is None or operation.at_s <= calm)
+    if (workload, seed) not in _COUNTED:
+        case = Case(workload.name, seed)
+        outcome, cluster = run_case(case, {workload.name: workload})
+        if outcome.problems:
+            raise AssertionError(f"{case} fails without any fault: {outcome.problems}")
+        calm = next((at_s for at_s, who, _ in cluster.notes if who == "calm"), None)
+        counted = sum(1 for operation in cluster.bucket.operations if calm is None or operation.at_s <= calm)
+        _COUNTED[workload, seed] = counted
+    return _COUNTED[workload, seed]
 
 
-def sweep(workloads: Sequence[str], seed: int = 1, *, share: float = 1.0) -> Iterator[Case]:
-    """Every fault at every operation, one at a time; a ``share`` of them drawn by ``seed``, every pair at least
-    once.
+_COUNTED: dict[tuple[Workload, int], int] = {}
+
+
+def sweep(workloads: Mapping[str, Workload], seed: int = 1, *, most: int | None = None) -> Iterator[Case]:
+    """Every fault at every operation, one at a time; of each workload about ``most``, drawn by ``seed``, every fault at
+    least once.
     """
-    yield from _one_by_one(workloads, tuple(SINGLE), seed, share)
+    for name, workload in workloads.items():
+        yield from _one_by_one(name, workload, tuple(SINGLE), seed, ("ttl",), most)
 
 
-def freezes(workloads: Sequence[str], seed: int = 1, *, share: float = 1.0) -> Iterator[Case]:
+def freezes(workloads: Mapping[str, Workload], seed: int = 1, *, most: int | None = None) -> Iterator[Case]:
     """A process stands still after sending each operation, for less than, between and beyond the TTLs, in each
     order.
     """
-    for order in ORDERS:
-        yield from _one_by_one(workloads, tuple(FREEZES), seed, share, order)
+    for name, workload in workloads.items():
+        yield from _one_by_one(name, workload, tuple(FREEZES), seed, tuple(ORDERS), most)
 
 
 def _one_by_one(
-    workloads: Sequence[str], names: Sequence[str], seed: int, share: float, order: str = "ttl"
+    name: str, workload: Workload, faults: Sequence[str], seed: int, orders: Sequence[str], most: int | None
 ) -> Iterator[Case]:
-    for workload in workloads:
-        count = operations_of(workload, seed)
-        rng = random.Random(f"{seed}/{workload}/{order}")
-        for fault in names:
-            numbers = list(range(1, count + 1))
-            if share < 1.0:
-                numbers = sorted(rng.sample(numbers, max(1, round(count * share))))
-            for number in numbers:
-                yield Case(workload, seed, ((number, fault),), order, one_host=rng.random() < 0.5)
+    count = operations_of(workload, seed)
+    pairs = [(fault, order) for order in orders for fault in faults]
+    for number, (fault, order) in enumerate(pairs):
+        rng = random.Random(f"{seed}/{name}/{order}/{fault}")
+        numbers: Sequence[int] = range(1, count + 1)
+        if most is not None:
+            wanted = (number + 1) * most // len(pairs) - number * most // len(pairs)
+            numbers = sorted(rng.sample(numbers, min(count, max(1, wanted))))
+        for operation in numbers:
+            yield Case(name, seed, ((operation, fault),), order, one_host=rng.random() < 0.5)
 
 
-def storms(workloads: Sequence[str], seeds: range) -> Iterator[Case]:
+def storms(workloads: Mapping[str, Workload], seeds: range) -> Iterator[Case]:
     """Mixtures of faults by chance, with wrong clocks."""
     for seed in seeds:
-        rng = random.Random(f"{seed}/storm")
-        yield Case(rng.choice(list(workloads)), seed, (), rng.choice(list(ORDERS)), rng.random() < 0.5, storm=seed)
+        for name in workloads:
+            rng = random.Random(f"{seed}/{name}/storm")
+            yield Case(name, seed, (), rng.choice(list(ORDERS)), rng.random() < 0.5, storm=seed)

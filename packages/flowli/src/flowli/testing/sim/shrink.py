@@ -2,47 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from flowli.testing.sim.modes import ALL, Case, run_case
+from flowli.testing.sim.workload import Workload
+from flowli.testing.sim.workloads import WORKLOADS
 
 __all__ = ["shrink"]
 
 
-def shrink(case: Case, *, runs: int = 200) -> Case:
+def shrink(case: Case, workloads: Mapping[str, Workload] = WORKLOADS, *, runs: int = 200) -> Case:
     """A case with as few strikes as can be found within ``runs`` runs; ``case`` itself if none is smaller."""
-    budget = [runs]
+    left = _Left(workloads, runs)
     if case.storm:
-        _, cluster = run_case(case)
+        _, cluster = run_case(case, workloads)
         names = {fault: name for name, fault in ALL.items()}
-        struck = tuple(
-            (operation.number, names[operation.fault])
-            for operation in cluster.bucket.operations
-            if operation.fault is not None
-        )
+        struck = tuple((one.number, names[one.fault]) for one in cluster.bucket.operations if one.fault is not None)
         plain = replace(case, storm=0, strikes=struck)
-        case = plain if _fails(plain, budget) else case
-    return _fewer(case, budget)
-
-
-def _fewer(case: Case, budget: list[int]) -> Case:
+        case = plain if left.fails(plain) else case
     size = max(1, len(case.strikes) // 2)
-    while size >= 1 and len(case.strikes) > 1:
-        for first in range(0, len(case.strikes), size):
-            kept = case.strikes[:first] + case.strikes[first + size :]
-            smaller = replace(case, strikes=kept)
-            if kept and _fails(smaller, budget):
-                case = smaller
-                break
-        else:
-            size //= 2
-        if budget[0] <= 0:
-            break
+    while size >= 1 and len(case.strikes) > 1 and left.runs > 0:
+        smaller = left.without(case, size)
+        case, size = (case, size // 2) if smaller is None else (smaller, size)
     return case
 
 
-def _fails(case: Case, budget: list[int]) -> bool:
-    if budget[0] <= 0:
-        return False
-    budget[0] -= 1
-    return bool(run_case(case)[0].problems)
+class _Left:
+    """What may still be run."""
+
+    def __init__(self, workloads: Mapping[str, Workload], runs: int) -> None:
+        self._workloads = workloads
+        self.runs = runs
+
+    def fails(self, case: Case) -> bool:
+        if self.runs <= 0:
+            return False
+        self.runs -= 1
+        return bool(run_case(case, self._workloads)[0].problems)
+
+    def without(self, case: Case, size: int) -> Case | None:
+        """The case without some ``size`` of its strikes, if it still fails."""
+        for first in range(0, len(case.strikes), size):
+            kept = case.strikes[:first] + case.strikes[first + size :]
+            if kept and self.fails(replace(case, strikes=kept)):
+                return replace(case, strikes=kept)
+        return None

@@ -58,7 +58,7 @@ class Expected:
     waiting: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Workload:
     """A scenario.
 
