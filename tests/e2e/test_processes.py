@@ -45,6 +45,7 @@ async def test_two_workers_complete_500_executions_of_5_steps(fleet: Fleet) -> N
 async def test_twenty_kills_at_random_points_lose_and_repeat_nothing(
     fleet: Fleet, record_property: Callable[[str, object], None]
 ) -> None:
+    """WRK-8."""
     chance = random.Random(7)
     eids = await asyncio.gather(*(fleet.engine.start("five", n, version="1") for n in range(500)))
     workers = [fleet.worker("w-0", "--with-sweeper"), fleet.worker("w-1", "--with-sweeper")]
@@ -67,6 +68,7 @@ async def test_twenty_kills_at_random_points_lose_and_repeat_nothing(
 
 
 async def test_a_step_that_blocks_the_loop_for_longer_than_the_ttl_keeps_its_lease(fleet: Fleet) -> None:
+    """OWN-14."""
     eid = await fleet.engine.start("blocking", 3.2, version="1")
     fleet.worker("w-1", ttl_s=1.0)
     await until(ran(fleet, 1))
@@ -78,6 +80,7 @@ async def test_a_step_that_blocks_the_loop_for_longer_than_the_ttl_keeps_its_lea
 
 
 async def test_a_stopped_process_is_taken_over_and_does_no_harm_when_it_goes_on(fleet: Fleet) -> None:
+    """OWN-20."""
     eid = await fleet.engine.start("resting", 3.0, version="1")
     first = fleet.worker("w-1", ttl_s=1.5)
     await until(ran(fleet, 1))
@@ -96,6 +99,7 @@ async def test_a_stopped_process_is_taken_over_and_does_no_harm_when_it_goes_on(
 
 
 async def test_sigterm_hands_over_and_exits_cleanly(fleet: Fleet) -> None:
+    """WRK-3."""
     waiting = await fleet.engine.start("waiting", version="1")
     resting = await fleet.engine.start("resting", 60.0, version="1")
     first = fleet.worker("w-1", "--grace", "1", ttl_s=30.0)

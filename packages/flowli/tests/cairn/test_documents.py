@@ -92,6 +92,7 @@ async def test_stored_form_is_canonical_and_keeps_eight_write_ids(documents: Doc
 
 
 async def test_equal_bodies_are_never_equal_bytes(documents: Documents, store: CountingStore) -> None:
+    """STO-11."""
     doc = await made(documents, a=1)
     first = await store.get("k")
     await documents.swap(doc, {"a": 1})

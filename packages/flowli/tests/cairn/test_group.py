@@ -27,6 +27,7 @@ async def records(log: Log) -> list[object]:
 
 
 async def test_concurrent_appends_share_commits_with_one_in_flight(clock: ManualClock) -> None:
+    """JRN-12."""
     hold = Hold()
     log, store = opened(clock, Fault(hold))
     first = asyncio.ensure_future(log.append_next([{"n": 0}], "w"))
@@ -42,6 +43,7 @@ async def test_concurrent_appends_share_commits_with_one_in_flight(clock: Manual
 
 
 async def test_lone_append_is_one_write_without_read_or_list(clock: ManualClock) -> None:
+    """JRN-1."""
     log, store = opened(clock)
     for n in range(5):
         await log.append_next([{"n": n}], "w")
@@ -144,6 +146,7 @@ async def test_fate_that_stays_unknown_reaches_everybody_and_the_tail_is_found_a
 
 
 async def test_writers_in_several_processes_lose_nothing_and_number_densely(clock: ManualClock) -> None:
+    """JRN-2."""
     inner = MemoryStore(world=ManualWorld(clock))
     logs = [
         Cairn(CountingStore(inner), ManualWorld(clock, name=f"p{n}")).log("wf", trimmable=True, linger_s=0.05)

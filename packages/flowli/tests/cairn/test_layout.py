@@ -16,6 +16,7 @@ async def test_new_bucket_is_marked_and_a_marked_one_only_read(cairn: Cairn, sto
 
 
 async def test_newer_layout_is_refused_naming_both_versions(cairn: Cairn, store: CountingStore) -> None:
+    """STO-8."""
     await cairn.documents.create("wf/layout", {"layout": 9})
     mark = store.snapshot()
     with pytest.raises(LayoutTooNew, match=r"version 9 .* up to 1") as caught:

@@ -92,6 +92,7 @@ async def test_expiry_is_by_the_ttl_of_the_lease_and_the_clock_of_the_store(cair
 async def test_without_clock_a_contender_waits_for_what_it_has_seen_itself(
     clock: ManualClock, store: CountingStore
 ) -> None:
+    """OWN-7."""
     owner = Cairn(WithoutClock(store), ManualWorld(clock, name="owner", skew_s=-5000))
     contender = Cairn(WithoutClock(store), ManualWorld(clock, name="contender", skew_s=90_000))
     lease = await take(owner, A)
@@ -116,6 +117,7 @@ async def test_request_by_another_keeps_the_lease_of_a_live_owner(cairn: Cairn, 
 
 
 async def test_lease_of_a_dead_process_is_taken_at_once(cairn: Cairn, world: ManualWorld) -> None:
+    """OWN-8."""
     dead = ProcessIdentity("host", 7, "boot", "ns", "42")
     await take(cairn, {"worker": "a", "process": asdict(dead)})  # type: ignore[dict-item]
     assert isinstance(await cairn.leases.acquire(KEY, dict(B), 30), Held)

@@ -22,6 +22,7 @@ steps = st.lists(
 @settings(max_examples=150, deadline=None)
 @given(steps)
 def test_any_order_of_calls_keeps_the_rules(plan: list[tuple[int, str]]) -> None:
+    """OWN-2."""
     asyncio.run(run(plan))
 
 

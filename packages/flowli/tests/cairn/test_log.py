@@ -123,6 +123,8 @@ async def test_read_in_parts_gives_what_one_read_gives(cairn: Cairn) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 330), st.integers(0, 6), st.integers(0, 330), st.one_of(st.none(), st.integers(1, 400)))
 def test_segments_are_a_cache(length: int, segments: int, start: int, limit: int | None) -> None:
+    """STO-12."""
+
     async def run() -> None:
         world = ManualWorld(ManualClock())
         log = Cairn(MemoryStore(world=world), world).log("j")
@@ -141,6 +143,7 @@ def test_segments_are_a_cache(length: int, segments: int, start: int, limit: int
 async def test_cold_read_of_a_long_log_takes_few_requests_in_few_rounds(
     store: CountingStore, world: ManualWorld
 ) -> None:
+    """BUD-7."""
     cairn = Cairn(store, world)
     log = cairn.log("j")
     await add(log, START, count=1000)

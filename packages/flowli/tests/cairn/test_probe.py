@@ -61,6 +61,7 @@ class ListsInOtherOrder(CountingStore):
 async def test_store_that_ignores_a_condition_is_refused_by_name(
     world: ManualWorld, kind: type[CountingStore], check: str
 ) -> None:
+    """STO-10."""
     inner = MemoryStore(world=world)
     with pytest.raises(StoreUnsuitable, match=f"fails the check '{check}'"):
         await probe(kind(inner), world)

@@ -60,6 +60,7 @@ async def test_new_reader_and_new_writer_start_from_the_boundary(cairn: Cairn) -
 async def test_writer_that_slept_through_the_grace_is_fenced(
     cairn: Cairn, clock: ManualClock, store: CountingStore
 ) -> None:
+    """RET-3."""
     writer = Cairn(store, ManualWorld(clock, name="slept")).log("wf", trimmable=True)
     log = await filled(cairn)
     tail = (await writer.read()).position
@@ -138,6 +139,8 @@ async def test_loser_whose_winner_is_trimmed_already_is_fenced(clock: ManualCloc
 
 
 async def test_journal_bound_by_its_archive_is_fenced_by_it(cairn: Cairn, store: CountingStore) -> None:
+    """RET-3."""
+
     class Archive:
         async def read(self) -> Position | None:
             return Position(3, 3)

@@ -108,6 +108,7 @@ async def contents(store: MemoryStore) -> list[str]:
 async def test_disturbed_write_ends_like_an_undisturbed_one(
     clock: ManualClock, scenario: Scenario, name: str, times: int
 ) -> None:
+    """STO-4."""
     calm = MemoryStore(world=ManualWorld(clock))
     counted = FaultStore(calm)
     expected = await clock.run(_awaited(scenario(Cairn(counted, ManualWorld(clock)))))
@@ -130,6 +131,7 @@ async def test_disturbed_write_ends_like_an_undisturbed_one(
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.__name__)
 async def test_write_that_cannot_be_settled_is_outcome_unknown(clock: ManualClock, scenario: Scenario) -> None:
+    """STO-4."""
     for action in (LoseRequest(), DropReply()):
         script = [
             Fault(action, times=10_000),

@@ -60,6 +60,7 @@ def test_a_wrong_configuration_says_what_to_write(config: dict[str, object], tol
 
 
 async def test_a_newer_layout_is_refused_naming_both_versions(store: CountingStore, world: ManualWorld) -> None:
+    """STO-8."""
     await store.put(LAYOUT_KEY, b'{"v":1,"write_ids":["a"],"layout":99,"formats":{}}')
     backend = CairnBackend(store, world=world)
     mark = store.snapshot()
@@ -70,6 +71,8 @@ async def test_a_newer_layout_is_refused_naming_both_versions(store: CountingSto
 
 
 async def test_a_store_that_ignores_conditions_is_refused_by_name(world: ManualWorld) -> None:
+    """STO-10."""
+
     class Careless(MemoryStore):
         async def put(self, key, data, *, if_absent=False, if_version=None):  # type: ignore[no-untyped-def]
             return await super().put(key, data)
@@ -112,6 +115,7 @@ async def test_a_fork_serves_another_thread(tmp_path: Path) -> None:
 
 
 async def test_two_prefixes_never_see_each_other(tmp_path: Path) -> None:
+    """STO-9."""
     one = CairnBackend.open(f"file:{tmp_path}/one?durability=os")
     other = CairnBackend.open(f"file:{tmp_path}/two?durability=os")
     execution = record()

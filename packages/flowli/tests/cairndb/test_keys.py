@@ -58,6 +58,7 @@ def test_layout(key: str, expected: str) -> None:
 
 
 def test_every_key_starts_with_wf_and_is_one_that_stores_take() -> None:
+    """STO-9."""
     made = [keys.meta(EID), keys.ready(TASK), keys.evidence(EID, "a/b"), keys.archive(EID), keys.claim("x")]
     for key in made:
         assert check_key(key).startswith("wf/")

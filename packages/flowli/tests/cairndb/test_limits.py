@@ -45,6 +45,7 @@ async def test_no_more_are_held_than_allowed(backend: CairnBackend, another: Ano
 async def test_a_dead_holder_frees_its_slot_when_its_task_is_taken_over(
     backend: CairnBackend, another: Another, clock: ManualClock
 ) -> None:
+    """QUE-9."""
     other = another("host-b")
     await backend.ports.queue.configure("finance", QueueSettings(concurrency=1))
     await fill(backend, 2)
@@ -117,6 +118,7 @@ async def test_a_slot_whose_task_is_taken_while_it_is_being_cleared_stays(
 async def test_random_fleets_keep_to_the_limit(
     backend: CairnBackend, another: Another, clock: ManualClock, seed: int
 ) -> None:
+    """QUE-8."""
     chance = random.Random(seed)
     await backend.ports.queue.configure("finance", QueueSettings(concurrency=4))
     await fill(backend, 60)

@@ -123,6 +123,7 @@ async def test_dequeue_shares_its_listing_among_the_tasks_it_takes(ports: Ports,
 async def test_dequeue_costs_the_same_however_many_are_queued_or_leased(
     ports: Ports, store: CountingStore, another: Callable[[str], CairnBackend]
 ) -> None:
+    """BUD-5."""
     for n in range(300):
         await ports.queue.enqueue(task(str(n), at_s=n))
     other = another("host-b")
@@ -137,6 +138,7 @@ async def test_dequeue_costs_the_same_however_many_are_queued_or_leased(
 
 
 async def test_an_idle_dequeue_is_one_listing(ports: Ports, store: CountingStore, cost: Cost) -> None:
+    """BUD-5."""
     assert await cost(ports.queue.dequeue("finance", "w-1", 30.0)) == Bill(list=1)
     await ports.queue.enqueue(task())
     await ports.queue.dequeue("finance", "w-1", 30.0)

@@ -205,6 +205,8 @@ def test_the_commits_of_five_steps_stay_small() -> None:
 
 
 def test_an_error_is_described_whatever_it_does() -> None:
+    """STP-12."""
+
     class TwoArguments(Exception):
         def __init__(self, code: int, message: str) -> None:
             super().__init__(message)

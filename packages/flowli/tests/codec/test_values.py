@@ -207,6 +207,7 @@ def shown(value: object) -> str:
 
 @pytest.mark.parametrize(("value", "hint"), COMES_BACK, ids=shown)
 def test_a_value_comes_back_equal_and_of_equal_type(value: object, hint: object) -> None:
+    """RPL-4."""
     data, live = codec.encode(value, hint)
     replayed = codec.from_data(data, hint)
     for back in (live, replayed):
@@ -292,6 +293,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("value", "hint", "path", "why"), REFUSED, ids=shown)
 def test_what_would_not_come_back_is_refused_with_its_path(value: object, hint: object, path: str, why: str) -> None:
+    """RPL-4."""
     with pytest.raises(InvalidValue) as caught:
         codec.to_data(value, hint)
     assert caught.value.path.startswith(path)

@@ -65,6 +65,7 @@ async def test_a_users_map_from_before_there_was_a_codec_is_read_as_it_is(value:
 
 
 async def test_what_compresses_is_compressed_and_what_does_not_is_left() -> None:
+    """COD-5."""
     both = values("zlib")
     assert len(str(await both.encode(LONG, HERE))) < len(LONG) / 10
     noise = base64.b64encode(b"".join(hashlib.sha256(bytes([n])).digest() for n in range(40))).decode()
@@ -78,6 +79,7 @@ async def test_one_steps_writing_is_read_by_a_codec_that_has_another() -> None:
 
 
 async def test_nothing_of_an_encrypted_value_can_be_seen() -> None:
+    """COD-1."""
     both = values("zlib", encrypting(k1=OLD))
     for value in ("secret-value", None, "secret-value " * 400):
         stored = await both.encode(value, HERE)
@@ -88,6 +90,7 @@ async def test_nothing_of_an_encrypted_value_can_be_seen() -> None:
 
 
 async def test_the_newest_key_writes_and_all_keys_read() -> None:
+    """COD-2."""
     before, after = values(encrypting(jan=OLD)), values(encrypting(jan=OLD, jun=NEW))
     old = await before.encode("v", HERE)
     new = await after.encode("v", HERE)
@@ -98,6 +101,7 @@ async def test_the_newest_key_writes_and_all_keys_read() -> None:
 
 
 async def test_a_missing_key_is_named_and_is_no_outcome() -> None:
+    """COD-3."""
     stored = await values(encrypting(jun=NEW)).encode("v", HERE)
     with pytest.raises(
         ValueUnreadable, match=r"key 'jun'.*does not have.*'jan'.*add that key.*Nothing is lost"
@@ -114,12 +118,14 @@ async def test_no_encryption_at_all_names_step_and_key() -> None:
 
 
 async def test_another_key_under_the_same_id_is_told() -> None:
+    """COD-3."""
     stored = await values(encrypting(jun=NEW)).encode("v", HERE)
     with pytest.raises(ValueUnreadable, match="does not open with key 'jun'"):
         await values(encrypting(jun=OLD)).decode(stored, HERE)
 
 
 async def test_a_value_does_not_open_in_another_place() -> None:
+    """COD-4."""
     both = values(encrypting(k=OLD))
     stored = await both.encode("v", HERE)
     with pytest.raises(ValueUnreadable, match="moved from another place"):
@@ -128,6 +134,7 @@ async def test_a_value_does_not_open_in_another_place() -> None:
 
 @pytest.mark.parametrize("place", range(0, 60, 7))
 async def test_a_changed_value_does_not_open(place: int) -> None:
+    """COD-4."""
     both = values(encrypting(k=OLD))
     stored: Any = await both.encode("a value of some length", HERE)
     data = bytearray(base64.b64decode(stored["$coded"]["data"]))

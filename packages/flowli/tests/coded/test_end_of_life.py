@@ -79,6 +79,7 @@ async def test_an_archive_keeps_its_values_until_it_expires(env: TestEnvironment
 
 @pytest.mark.parametrize("archived", [False, True])
 async def test_nothing_of_an_erased_execution_is_left(env: TestEnvironment, store: MemoryStore, archived: bool) -> None:
+    """COD-7."""
     eid = await grown(env)
     if archived:
         await env.clock.drive(env.engine.retention(0).run_once())

@@ -124,6 +124,7 @@ async def treated(engine: Engine) -> Patient:
 
 
 async def test_nothing_clear_is_in_the_bucket_and_everything_comes_back(open_engine: Open, store: MemoryStore) -> None:
+    """COD-1."""
     engine = open_engine(encrypting(k1=OLD))
     patient = await treated(engine)
     assert patient.name == "secret-name"
@@ -148,6 +149,7 @@ async def test_without_a_codec_all_of_it_would_be_there(open_engine: Open, store
 
 
 async def test_observers_read_on_without_the_key(open_engine: Open) -> None:
+    """COD-8."""
     engine, other, plain = open_engine(encrypting(k1=OLD)), open_engine(encrypting(k2=NEW)), open_engine(None)
     await engine.start(fail, "secret-name")
     await run(engine)
@@ -164,6 +166,7 @@ async def test_observers_read_on_without_the_key(open_engine: Open) -> None:
 
 
 async def test_a_worker_without_the_key_waits_and_one_with_it_finishes(open_engine: Open) -> None:
+    """COD-3."""
     starter, ignorant = open_engine(encrypting(k1=OLD), "starter"), open_engine(encrypting(k2=NEW), "ignorant")
     eid = await starter.start(double, "secret " * 10)
     await starter.close()
@@ -193,6 +196,7 @@ async def test_a_worker_that_loses_the_key_in_the_middle_leaves_the_execution_wa
 
 
 async def test_a_key_is_rotated_while_executions_wait(open_engine: Open, store: MemoryStore) -> None:
+    """COD-2."""
     before = open_engine(encrypting(jan=OLD), "before")
     eid = await before.start(ask, "q")
     await run(before)
@@ -206,6 +210,7 @@ async def test_a_key_is_rotated_while_executions_wait(open_engine: Open, store: 
 
 
 async def test_a_codec_joins_a_bucket_that_had_none_and_leaves_it(open_engine: Open) -> None:
+    """COD-9."""
     plain, coded = open_engine(None, "plain"), open_engine(ValueCodec(), "coded")
     eids = [await plain.start(ask, "one"), await coded.start(ask, "two")]
     await run(coded)

@@ -39,6 +39,7 @@ async def bodies(plain: Ports, eid: Eid) -> list[str]:
 
 
 async def test_a_large_value_leaves_a_small_reference(world: ManualWorld) -> None:
+    """COD-6."""
     plain, ports = offloading(world)
     eid = new_eid()
     await ports.journal.append(eid, [entry(LARGE), entry("small")], after=START, epoch=1, writer="w")
@@ -118,6 +119,7 @@ async def test_what_no_execution_owns_stays_inline_and_is_limited(world: ManualW
 
 
 async def test_a_value_over_the_hard_limit_is_refused_by_name(world: ManualWorld) -> None:
+    """COD-6."""
     _, ports = offloading(world, max_value_bytes=2000)
     eid = new_eid()
     fits = "x" * (2000 - 2)
@@ -130,6 +132,7 @@ async def test_a_value_over_the_hard_limit_is_refused_by_name(world: ManualWorld
 
 
 def test_the_limits_are_256_kib_and_32_mib() -> None:
+    """COD-6."""
     codec = ValueCodec()
     assert (codec.inline_bytes, codec.max_value_bytes) == (256 * 1024, 32 * 1024 * 1024)
 
@@ -157,6 +160,7 @@ async def test_many_large_values_are_fetched_at_once(world: ManualWorld) -> None
 
 
 async def test_a_missing_or_changed_body_is_told_and_loses_nothing(world: ManualWorld) -> None:
+    """COD-7."""
     plain, ports = offloading(world)
     eid = new_eid()
     await ports.journal.append(eid, [entry(LARGE)], after=START, epoch=1, writer="w")

@@ -76,6 +76,7 @@ async def test_a_step_over_the_codecs_limit_fails_once() -> None:
 
 
 async def test_a_sweeper_without_the_key_does_what_it_can() -> None:
+    """COD-8."""
     clock = ManualClock()
     ports = MemoryBackend(ManualWorld(clock)).ports
 

@@ -55,6 +55,7 @@ async def test_work_that_cannot_be_read_is_given_back_for_who_can(
 
 
 async def test_one_unreadable_task_holds_nobody_up(reader: Ports, writer: Ports) -> None:
+    """QUE-11."""
     await writer.queue.enqueue(delegate())
     mine = delegate()
     await reader.queue.enqueue(mine)

@@ -61,6 +61,7 @@ STARTED = ExecutionStarted(EXECUTION)
 @quick
 @given(st.lists(journal_entries(), max_size=25))
 def test_a_fold_never_raises_and_nothing_leaves_an_end(entries: list[JournalEntry]) -> None:
+    """JRN-6."""
     folded = JournalFold()
     for seq, entry in enumerate(entries, 1):
         ended, status, epoch = folded.end, folded.status, folded.epoch
@@ -95,6 +96,7 @@ def test_an_empty_journal() -> None:
 
 
 def test_the_memo_of_a_frame_is_its_first_completion() -> None:
+    """JRN-4."""
     folded = fold(STARTED, STEP, FrameCompleted(STEP.fid, 1, "first"), FrameCompleted(STEP.fid, 1, "second"))
     frame = folded.frames[STEP.fid]
     assert (frame.status, frame.value, frame.outcome_seq) == (FrameStatus.COMPLETED, "first", 3)
@@ -102,6 +104,7 @@ def test_the_memo_of_a_frame_is_its_first_completion() -> None:
 
 
 def test_an_outcome_without_a_start_is_an_anomaly() -> None:
+    """JRN-15."""
     folded = fold(STARTED, FrameCompleted("root/never#1", 1, 1))
     assert folded.frames == {}
     assert "never started" in folded.anomalies[0].problem
@@ -147,17 +150,20 @@ def test_waiting_and_being_fulfilled() -> None:
 
 
 def test_a_clean_hand_over_needs_no_resumed() -> None:
+    """OWN-11."""
     folded = fold(STARTED, STEP, ExecutionSuspended((OnTimer(after_s(9)),), 1), (2, FrameCompleted(STEP.fid, 1, 1)))
     assert (folded.epoch, folded.status, folded.released_epoch) == (2, ExecutionStatus.RUNNING, None)
     assert folded.anomalies == []
 
 
 def test_a_takeover_is_announced_by_resumed() -> None:
+    """OWN-6."""
     folded = fold(STARTED, STEP, (3, ExecutionResumed(3, ("expired",))))
     assert (folded.epoch, folded.released_epoch, folded.lifecycle_seq) == (3, None, 3)
 
 
 def test_an_older_epoch_after_a_newer_one_is_an_anomaly() -> None:
+    """OWN-19."""
     folded = fold(STARTED, (3, ExecutionResumed(3)), (2, ExecutionSuspended((), 2)))
     assert folded.epoch == 3
     assert any("epoch 2 after epoch 3" in anomaly.problem for anomaly in folded.anomalies)
@@ -168,6 +174,7 @@ def test_a_start_out_of_its_place_lowers_no_epoch() -> None:
 
 
 def test_every_end_is_final_and_releases_the_lease() -> None:
+    """JRN-5."""
     for end, status in (
         (ExecutionCompleted("value"), ExecutionStatus.COMPLETED),
         (ExecutionFailed(BOOM), ExecutionStatus.FAILED),
@@ -209,6 +216,7 @@ def test_a_parked_execution_tells_why() -> None:
 
 
 def test_an_unknown_entry_is_an_anomaly_for_the_operator() -> None:
+    """JRN-15."""
     folded = fold(STARTED, UnknownBody("frame.moved", {}))
     assert folded.anomalies[0].seq == 2
     assert "frame.moved" in folded.anomalies[0].problem
@@ -216,11 +224,13 @@ def test_an_unknown_entry_is_an_anomaly_for_the_operator() -> None:
 
 
 def test_a_gap_is_an_anomaly() -> None:
+    """JRN-15."""
     folded = JournalFold([JournalEntry(STARTED, by(), 1), JournalEntry(STEP, by(), 3)])
     assert "entry 3 follows entry 1" in folded.anomalies[0].problem
 
 
 def test_nothing_leaves_a_terminal_status_and_all_can_be_reached() -> None:
+    """JRN-5."""
     terminal = {status for status in ExecutionStatus if status.terminal}
     assert terminal == {ExecutionStatus.COMPLETED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED}
     reached, todo = set[ExecutionStatus](), [ExecutionStatus.PENDING]

@@ -82,6 +82,7 @@ def test_what_is_no_eid_is_refused(text: str) -> None:
 @quick
 @given(st.uuids(), st.uuids(), fids(), fids())
 def test_one_child_for_one_frame_of_one_parent(one: UUID, other: UUID, fid: str, other_fid: str) -> None:
+    """STA-7."""
     same = (one, fid) == (other, other_fid)
     assert (child_eid(one, fid) == child_eid(other, other_fid)) == same
     assert child_eid(one, fid).version == 5
@@ -95,6 +96,7 @@ def test_leases_with_names_have_ids_of_their_own() -> None:
 
 
 def test_frame_ids_are_paths() -> None:
+    """RPL-3."""
     assert frame_id("root", "charge", count=2) == "root/charge#2"
     assert frame_id("root/saga#1", "charge", key="INV-7") == "root/saga#1/charge:INV-7"
 

@@ -58,5 +58,6 @@ def test_a_delay_is_never_negative_and_within_its_jitter(n: int, draw: float, ji
     ],
 )
 def test_a_policy_that_cannot_work_says_why(settings_: dict[str, Any], says: str) -> None:
+    """STP-3."""
     with pytest.raises(UsageError, match=says):
         RetryPolicy(**settings_)

@@ -74,6 +74,7 @@ async def journal_key(bucket: Bucket, eid: UUID) -> str:
 
 
 async def test_a_newer_layout_is_refused_naming_both_and_nothing_is_written(bucket: Bucket, story: Any) -> None:
+    """UPG-1."""
     async with bucket.open(story) as env:
         await waiting(env, story)
     await bucket.change("wf/layout", lambda body: body.update(layout=7))
@@ -96,6 +97,7 @@ async def test_a_layout_with_more_formats_of_the_same_version_is_used(bucket: Bu
 async def test_unknown_fields_of_every_document_survive_the_whole_life_of_an_execution(
     bucket: Bucket, story: Any
 ) -> None:
+    """UPG-2."""
     async with bucket.open(story) as env:
         eid = await waiting(env, story, key="order:1")
         record, lease, claim = f"wf/exec/{eid}/meta", f"wf/exec/{eid}/lease", "wf/dispatch/order:1"
@@ -125,6 +127,7 @@ async def test_unknown_fields_of_every_document_survive_the_whole_life_of_an_exe
 
 
 async def test_unknown_fields_of_entries_reach_the_archive(bucket: Bucket, story: Any) -> None:
+    """UPG-2."""
     async with bucket.open(story) as env:
         eid = await waiting(env, story)
 
@@ -180,6 +183,7 @@ async def test_a_record_is_made_whole_from_a_start_of_a_newer_release(bucket: Bu
 
 
 async def test_an_unknown_entry_parks_its_execution_and_no_other(bucket: Bucket, story: Any) -> None:
+    """UPG-3."""
     async with bucket.open(story, check_replay=False) as env:
         eid, other = await waiting(env, story), await waiting(env, story)
         unknown = ["frame.teleported", 0, {"fid": "root/charge#1", "to": "the moon"}]
@@ -208,6 +212,7 @@ async def test_an_unknown_entry_parks_its_execution_and_no_other(bucket: Bucket,
 
 
 async def test_a_newer_form_of_one_object_is_refused_and_leaves_the_others(bucket: Bucket, story: Any) -> None:
+    """UPG-1."""
     async with bucket.open(story) as env:
         eid, other = await waiting(env, story), await waiting(env, story)
         await bucket.change(f"wf/exec/{eid}/meta", lambda body: body.update(v=9))

@@ -22,6 +22,7 @@ Copy = Callable[[str], Any]
 
 
 async def test_a_form_that_changes_needs_a_newly_recorded_bucket(recorded: Copy) -> None:
+    """UPG-4."""
     bucket = recorded(max(NAMES))
     async with bucket.open() as env:
         await env.settle()
@@ -35,6 +36,7 @@ UNDER_WAY = ("waiting", "retrying", "answered", "paused", "crashed", "pending", 
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_everything_that_was_under_way_reaches_its_end(name: str, recorded: Copy, story: Any) -> None:
+    """UPG-4."""
     bucket = recorded(name)
     eids = bucket.eids
     async with bucket.open() as env:

@@ -88,6 +88,7 @@ def in_a_workflow(call: Callable[[], Any]) -> Any:
     ids=lambda part: part if isinstance(part, str) else "",
 )
 def test_a_call_is_refused_by_name_with_what_to_use_instead(name: str, call: Callable[[], Any], advice: str) -> None:
+    """RPL-10."""
     error = error_of(in_a_workflow(call))
     assert error.type == "flowli.domain.errors.NotDeterministic"
     assert error.message.startswith(name)
@@ -114,6 +115,7 @@ def test_a_call_is_refused_by_name_with_what_to_use_instead(name: str, call: Cal
 def test_calls_of_what_was_imported_by_name_and_of_the_clock_of_datetime_are_seen(
     name: str, call: Callable[[], Any]
 ) -> None:
+    """RPL-10."""
     error = error_of(in_a_workflow(call))
     assert error.type == "flowli.domain.errors.NotDeterministic"
     assert error.message.startswith(name)
@@ -202,6 +204,7 @@ def test_finalizers_that_happen_to_run_in_a_slice_are_let_be(tmp_path: pathlib.P
 
 
 def test_outside_slices_and_in_other_threads_nothing_is_refused() -> None:
+    """RPL-11."""
     stop = threading.Event()
     failures: list[BaseException] = []
 
@@ -230,6 +233,8 @@ def test_outside_slices_and_in_other_threads_nothing_is_refused() -> None:
 
 
 def test_steps_may_use_everything() -> None:
+    """RPL-11."""
+
     async def stepping(ctx: Context) -> int:
         return await ctx.step(uses_everything)
 

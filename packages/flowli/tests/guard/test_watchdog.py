@@ -26,6 +26,7 @@ def reports() -> Iterator[list[Any]]:
 
 
 async def test_a_slice_of_two_seconds_is_reported_once_and_again_after_four(reports: list[Any]) -> None:
+    """RPL-23."""
     clock = ManualClock()
     watchdog = Watchdog(ManualWorld(clock))
     seconds = iter([0.0, 1.9, 0.1, 1.0, 1.0, 1.0])

@@ -98,6 +98,7 @@ def found(*body: str, parameters: str = "ctx: Context") -> list[str]:
     ],
 )
 def test_it_finds(code: str, line: str) -> None:
+    """RPL-12."""
     assert found(line) == [code]
 
 
@@ -221,6 +222,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("target", ["shop", "shop.orders", "shop/orders.py", "shop/", "."])
 def test_a_target_is_a_module_a_package_a_file_or_a_folder_and_is_never_imported(project: Path, target: str) -> None:
+    """RPL-12."""
     (one,) = lint_module(target)
     assert (one.path, one.line, one.column, one.code) == ("shop/orders.py", 15, 5, "FL001")
 

@@ -109,6 +109,7 @@ def test_a_log_stays_within_its_limit(lines: list[str], limit: int) -> None:
 
 
 async def test_a_log_is_written_once_under_its_attempt_and_epoch() -> None:
+    """STP-13."""
     evidence, eid, log = MemoryBackend().ports.evidence, new_eid(), AttemptLog()
     assert not await log.write(evidence, eid, "root/charge#1", attempt=1, epoch=3), "there is nothing to write"
     log.add("charged")

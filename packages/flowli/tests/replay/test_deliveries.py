@@ -87,6 +87,7 @@ def happen(session: Session, event: str) -> None:
 
 @pytest.mark.parametrize("order", list(itertools.permutations(EVENTS)), ids="-".join)
 def test_every_order_of_five_events_replays_from_every_prefix(order: tuple[str, ...]) -> None:
+    """RPL-2."""
     session = new_session(five_things, execution_of(five_things), registry=registry)
     session.begin()
     settle(session)
@@ -105,6 +106,8 @@ def test_every_order_of_five_events_replays_from_every_prefix(order: tuple[str, 
 
 
 def test_outcomes_that_come_at_once_are_still_given_one_by_one() -> None:
+    """RPL-2."""
+
     async def racing(ctx: Context) -> list[str]:
         said: list[str] = []
 
@@ -130,6 +133,7 @@ def test_outcomes_that_come_at_once_are_still_given_one_by_one() -> None:
 
 
 def test_two_cancels_at_once_are_two_deliveries() -> None:
+    """OPR-1."""
     caught: list[str] = []
 
     async def stubborn(ctx: Context) -> str:
@@ -166,6 +170,7 @@ async def with_clean_up(ctx: Context) -> int:
 
 @pytest.mark.parametrize("position", range(7))
 def test_a_cancel_at_every_position_is_delivered_there_and_once(position: int) -> None:
+    """WAI-9."""
     live = calm(with_clean_up)
     for _ in range(position):
         assert live.step()
@@ -247,6 +252,7 @@ async def shop_with_check(ctx: Context) -> str:
 
 
 def test_a_change_is_taken_by_executions_that_come_to_it_with_the_new_code() -> None:
+    """RPL-13."""
     live = calm(shop_with_check)
     journal = live.run()
     assert live.session.ending == ExecutionCompleted("new True")
@@ -256,6 +262,7 @@ def test_a_change_is_taken_by_executions_that_come_to_it_with_the_new_code() -> 
 
 
 def test_a_change_is_not_taken_by_executions_that_are_past_it() -> None:
+    """RPL-13."""
     journal = calm(shop).run()
     assert [entry.body.tag for entry in journal][-4:] == [
         "frame.started",
@@ -282,6 +289,8 @@ def test_a_change_is_taken_by_an_execution_whose_old_owner_died_before_it() -> N
 
 
 def test_a_change_that_was_answered_once_keeps_its_answer_wherever_it_is_asked() -> None:
+    """RPL-13."""
+
     async def asks_twice(ctx: Context) -> list[bool]:
         first = ctx.patched("a")
         await ctx.step(value, 1)
@@ -295,6 +304,8 @@ def test_a_change_that_was_answered_once_keeps_its_answer_wherever_it_is_asked()
 
 
 def test_a_long_replay_gives_way_again_and_again_and_comes_to_the_same_end() -> None:
+    """RPL-23."""
+
     async def long(ctx: Context) -> int:
         return sum([await ctx.step(value, n) for n in range(50)])
 
@@ -312,7 +323,7 @@ def test_a_long_replay_gives_way_again_and_again_and_comes_to_the_same_end() -> 
 
 
 def test_a_draw_more_changes_no_id() -> None:
-    """K17: ids are counted, not drawn from the stream of random numbers."""
+    """K17: ids are counted, not drawn from the stream of random numbers (RPL-6)."""
 
     def note(uuid: str) -> str:
         return uuid
@@ -342,6 +353,8 @@ def test_a_draw_more_changes_no_id() -> None:
 
 
 def test_a_replay_makes_each_frame_once_however_long_the_journal() -> None:
+    """RPL-26."""
+
     async def long(ctx: Context, steps: int) -> None:
         for n in range(steps):
             await ctx.step(value, n)

@@ -124,6 +124,7 @@ DIGEST = "(?:[0-9a-f]{12})"
     ids=lambda part: part.__name__ if callable(part) else "",
 )
 def test_the_first_difference_is_found_and_worded(code: Any, seq: int, expected: str, found: str) -> None:
+    """RPL-5."""
     journal = calm(recorded).run()
     report = replay(code, journal)
     difference = report.difference
@@ -138,6 +139,7 @@ def test_the_first_difference_is_found_and_worded(code: Any, seq: int, expected:
 
 
 def test_the_code_never_sees_a_difference() -> None:
+    """RPL-25."""
     said: list[str] = []
 
     async def careful(ctx: Context) -> str:
@@ -157,6 +159,7 @@ def test_the_code_never_sees_a_difference() -> None:
 
 
 def test_nothing_is_journaled_or_launched_after_a_difference() -> None:
+    """RPL-25."""
     live = calm(recorded)
     journal = live.run()
     session = new_session(other_order, live.execution)
@@ -294,6 +297,7 @@ def test_an_end_that_differs_is_a_difference_of_a_whole_history() -> None:
 
 
 def test_a_failed_step_is_equal_on_replay() -> None:
+    """RPL-7."""
     said: list[Any] = []
 
     async def tries(ctx: Context) -> None:
@@ -309,6 +313,7 @@ def test_a_failed_step_is_equal_on_replay() -> None:
 
 
 def test_a_replay_takes_over_the_instant_of_each_outcome_and_no_other() -> None:
+    """RPL-6."""
     said: list[Any] = []
 
     async def looks(ctx: Context) -> None:

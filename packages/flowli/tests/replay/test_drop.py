@@ -37,6 +37,7 @@ def dropped(fn: Any) -> Live:
 
 
 def test_clean_up_code_runs_once_and_its_frames_raise() -> None:
+    """RPL-20."""
     said: list[str] = []
 
     async def waiting(ctx: Context) -> None:
@@ -227,6 +228,7 @@ def test_clean_up_code_runs_in_the_context_of_its_own_execution() -> None:
 
 
 def test_no_other_execution_is_touched() -> None:
+    """RPL-20."""
     shared: list[asyncio.Event] = []
 
     async def waiting(ctx: Context) -> str:

@@ -19,6 +19,8 @@ from .programs import value
 
 
 def test_a_step_left_under_way_is_an_error_that_names_it() -> None:
+    """RPL-21."""
+
     async def careless(ctx: Context) -> int:
         left = asyncio.create_task(ctx.step(value, 1, name="charge"))
         result = await ctx.step(value, 2)
@@ -65,6 +67,7 @@ def test_a_step_that_was_given_up_is_not_left_behind() -> None:
 
 
 def test_tasks_left_alive_are_cancelled_and_drained_before_the_end() -> None:
+    """RPL-21."""
     said: list[str] = []
 
     async def leaving(ctx: Context) -> str:
@@ -159,6 +162,8 @@ def test_a_coroutine_as_result_is_refused() -> None:
 
 
 def test_a_repeated_key_is_refused_and_names_both() -> None:
+    """RPL-3."""
+
     async def twice(ctx: Context) -> None:
         await ctx.step(value, 1, key="INV-7")
         await ctx.step(value, 2, key="INV-7")
@@ -169,6 +174,8 @@ def test_a_repeated_key_is_refused_and_names_both() -> None:
 
 
 def test_one_key_under_two_scopes_or_two_names_is_two_frames() -> None:
+    """RPL-3."""
+
     async def apart(ctx: Context) -> list[int]:
         found = [await ctx.step(value, 1, key="k"), await ctx.step(value, 2, key="k", name="other")]
         for n in (3, 4):

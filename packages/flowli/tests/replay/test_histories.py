@@ -76,6 +76,7 @@ KEPT: dict[str, tuple[Callable[[], Live], Any]] = {
 
 @pytest.mark.parametrize("name", sorted(KEPT))
 def test_a_kept_history_replays_from_every_prefix(name: str) -> None:
+    """RPL-24."""
     record, code = KEPT[name]
     path = HERE / f"{name}.json"
     if os.environ.get("FLOWLI_TEST_RECORD") and not path.exists():

@@ -30,6 +30,8 @@ def names(live: Live) -> list[str]:
 
 
 def test_as_completed_over_bare_coroutines_is_refused_with_a_hint() -> None:
+    """RPL-15."""
+
     async def racing(ctx: Context) -> None:
         for first in asyncio.as_completed([asyncio.sleep(1), asyncio.sleep(2)]):
             await first
@@ -46,6 +48,8 @@ def test_as_completed_over_bare_coroutines_is_refused_with_a_hint() -> None:
 
 
 def test_as_completed_over_tasks_and_of_the_context_are_exact() -> None:
+    """RPL-15."""
+
     async def racing(ctx: Context) -> list[int]:
         tasks = [asyncio.ensure_future(ctx.step(value, n)) for n in range(6)]
         first = [await one for one in asyncio.as_completed(tasks)]
@@ -83,6 +87,8 @@ def test_frames_are_the_work_of_tasks_and_task_groups() -> None:
 
 
 def test_each_execution_has_a_fresh_context() -> None:
+    """RPL-17."""
+
     async def looking(ctx: Context) -> list[str]:
         before = seen.get()
         seen.set("mine")
@@ -164,6 +170,8 @@ def test_many_async_generators_are_not_all_kept() -> None:
 
 @pytest.mark.parametrize("leaving", [SystemExit(3), KeyboardInterrupt()])
 def test_leaving_the_process_is_a_failed_outcome(leaving: BaseException) -> None:
+    """RPL-18."""
+
     async def quits(ctx: Context) -> None:
         await ctx.step(value, 1)
         raise leaving
@@ -240,6 +248,8 @@ async def _factory() -> None:
     ],
 )
 def test_io_threads_and_signals_are_refused_by_name(call: Any, name: str) -> None:
+    """RPL-19."""
+
     async def doing(ctx: Context) -> None:
         await call()
 
@@ -250,6 +260,8 @@ def test_io_threads_and_signals_are_refused_by_name(call: Any, name: str) -> Non
 
 
 def test_time_stands_still_between_outcomes_and_moves_with_them() -> None:
+    """RPL-16."""
+
     async def timing(ctx: Context) -> list[float]:
         loop = asyncio.get_running_loop()
         first = [loop.time(), loop.time()]

@@ -43,6 +43,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_twenty_processes_with_other_hash_seeds_issue_the_same(history: Path) -> None:
+    """RPL-14."""
     script = str(HERE / "fan_out.py")
     with ThreadPoolExecutor(2) as pool:
         printed = set(pool.map(lambda n: run(sys.executable, script, str(history), seed=str(n * 97)), range(20)))
@@ -74,7 +75,7 @@ OTHERS = {} if os.environ.get(INNER) else others()
 @pytest.mark.skipif(not OTHERS, reason="this machine has no other Python from 3.11 on")
 @pytest.mark.parametrize("minor", sorted(OTHERS) or ["none"])
 def test_another_python_replays_alike(minor: str, tmp_path: Path) -> None:
-    """Kept histories, random programs, the loop and the guard, under another interpreter."""
+    """Kept histories, random programs, the loop and the guard, under another interpreter (RPL-24)."""
     python = environment(minor, OTHERS[minor], tmp_path)
     settings = str(HERE.parents[3] / ".pytest.ini")
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", settings, *map(str, TESTS), str(GUARD)]

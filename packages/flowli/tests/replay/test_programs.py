@@ -83,6 +83,7 @@ def check(ops: list[Any], live: Live, trace: list[Any]) -> None:
 @given(ops=programs(), seed=st.integers(0, 2**32), cancels=st.integers(0, 2), crashes=st.integers(0, 2))
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_program_replays_from_every_prefix(ops: list[Any], seed: int, cancels: int, crashes: int) -> None:
+    """RPL-1, RPL-2, RPL-6, RPL-14."""
     trace: list[Any] = []
     live = Live(workflow(trace), [ops], random.Random(seed), cancels=cancels, crashes=crashes)
     check(ops, live, trace)

@@ -127,6 +127,7 @@ def changed() -> Callable[..., Any]:
 
 
 async def test_other_code_parks_the_execution_and_the_old_code_goes_on(shop: Shop) -> None:
+    """RPL-5."""
     old = shop.engine(waits)
     eid = await shop.clock.run(old.start("waits"))
     other = await shop.clock.run(old.start("waits"))
@@ -150,6 +151,8 @@ async def test_other_code_parks_the_execution_and_the_old_code_goes_on(shop: Sho
 
 
 async def test_what_ends_a_process_ends_one_execution_and_not_its_worker(shop: Shop) -> None:
+    """RPL-18."""
+
     async def leaves(ctx: Context) -> None:
         raise SystemExit(3)
 

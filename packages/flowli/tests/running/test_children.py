@@ -21,6 +21,8 @@ async def cancels(fleet: Fleet, eid: Eid) -> list[str]:
 
 
 async def test_a_child_gives_its_result_to_its_parent(fleet: Fleet) -> None:
+    """CHD-1."""
+
     @fleet.registry.workflow
     async def square(ctx: Context, n: int) -> int:
         return n * n
@@ -37,6 +39,8 @@ async def test_a_child_gives_its_result_to_its_parent(fleet: Fleet) -> None:
 
 
 async def test_a_failed_child_fails_its_frame(fleet: Fleet) -> None:
+    """CHD-1."""
+
     @fleet.registry.workflow
     async def broken(ctx: Context) -> None:
         raise ValueError("not today")
@@ -75,6 +79,8 @@ async def test_a_child_that_was_cancelled_by_itself_fails_its_frame(fleet: Fleet
 
 
 async def test_a_large_outcome_is_read_from_the_child(fleet: Fleet) -> None:
+    """CHD-2."""
+
     @fleet.registry.workflow
     async def large(ctx: Context) -> str:
         await ctx.sleep(5)
@@ -109,6 +115,8 @@ async def test_arguments_of_a_child_over_the_limit_fail_its_frame(fleet: Fleet) 
 
 @pytest.mark.parametrize(("policy", "child_ends"), [("cancel", "cancelled"), ("abandon", "completed")])
 async def test_the_end_of_a_parent_reaches_its_children(fleet: Fleet, policy: str, child_ends: str) -> None:
+    """CHD-3."""
+
     @fleet.registry.workflow
     async def slow(ctx: Context) -> str:
         await ctx.sleep(60)
@@ -131,6 +139,8 @@ async def test_the_end_of_a_parent_reaches_its_children(fleet: Fleet, policy: st
 
 
 async def test_a_terminated_parent_has_its_children_cancelled(fleet: Fleet) -> None:
+    """CHD-4."""
+
     @fleet.registry.workflow
     async def slow(ctx: Context) -> None:
         await ctx.sleep(600)
@@ -150,6 +160,8 @@ async def test_a_terminated_parent_has_its_children_cancelled(fleet: Fleet) -> N
 
 
 async def test_a_child_that_is_given_up_is_cancelled_once_and_its_parent_goes_on(fleet: Fleet) -> None:
+    """CHD-5."""
+
     @fleet.registry.workflow
     async def slow(ctx: Context) -> None:
         await ctx.sleep(600)
@@ -173,6 +185,8 @@ async def test_a_child_that_is_given_up_is_cancelled_once_and_its_parent_goes_on
 
 
 async def test_a_cancel_reaches_four_children_once_each(fleet: Fleet) -> None:
+    """CHD-3."""
+
     @fleet.registry.workflow
     async def slow(ctx: Context) -> None:
         await ctx.sleep(600)

@@ -157,6 +157,7 @@ HARMLESS = ("queue.dequeue", "queue.queues", "queue.promote", "timers.due", "con
 async def test_a_worker_that_dies_at_any_call_loses_nothing(
     tmp_path: Path, kind: str, stride: int, after: bool
 ) -> None:
+    """JRN-14, WAI-7."""
     quiet()
     seen = Fleet(kind, tmp_path)
     calls = await rehearse(seen)
@@ -215,7 +216,7 @@ async def count_writes(tmp_path: Path) -> int:
 
 @pytest.mark.parametrize("offset", range(3))
 async def test_any_write_whose_answer_is_lost(tmp_path: Path, offset: int) -> None:
-    """Each write meets one of the three."""
+    """Each write meets one of the three (OWN-22)."""
     quiet()
     for nth in range(1 + offset, await count_writes(tmp_path) + 1, 3):
         fault = list(WRITES)[(nth // 3 + offset) % 3]
@@ -232,6 +233,7 @@ async def test_any_write_whose_answer_is_lost(tmp_path: Path, offset: int) -> No
 
 @pytest.mark.parametrize("fault", REFUSALS)
 async def test_any_request_that_is_refused_for_a_while(tmp_path: Path, fault: str) -> None:
+    """JRN-10, OWN-22."""
     quiet()
     for nth in range(1, 120, 12):
         fleet = Fleet("cairn", tmp_path)

@@ -25,6 +25,8 @@ async def ends_cancelled(fleet: Fleet, eid: Eid, reason: str) -> None:
 
 
 async def test_a_cancel_wakes_an_execution_that_sleeps(fleet: Fleet) -> None:
+    """OPR-2."""
+
     @fleet.registry.workflow
     async def night(ctx: Context) -> None:
         await ctx.sleep(3000)
@@ -50,6 +52,7 @@ async def test_a_cancel_before_the_start_was_taken(fleet: Fleet) -> None:
 
 
 async def test_a_cancel_stops_an_async_step_and_the_clean_up_runs(fleet: Fleet) -> None:
+    """STP-5."""
     log: list[str] = []
 
     async def long() -> None:
@@ -101,6 +104,8 @@ async def test_a_cancel_elsewhere_reaches_the_owner_through_its_lease(fleet: Fle
 
 
 async def test_a_cancel_that_is_swallowed_leaves_a_completed_execution(fleet: Fleet) -> None:
+    """OPR-2."""
+
     @fleet.registry.workflow
     async def deaf(ctx: Context) -> str:
         try:
@@ -117,6 +122,8 @@ async def test_a_cancel_that_is_swallowed_leaves_a_completed_execution(fleet: Fl
 
 
 async def test_asking_again_delivers_again(fleet: Fleet) -> None:
+    """OPR-1."""
+
     @fleet.registry.workflow
     async def deaf(ctx: Context) -> int:
         count = 0
@@ -139,6 +146,8 @@ async def test_asking_again_delivers_again(fleet: Fleet) -> None:
 
 
 async def test_an_execution_that_cancels_itself_has_failed(fleet: Fleet) -> None:
+    """OPR-2."""
+
     @fleet.registry.workflow
     async def odd(ctx: Context) -> None:
         await ctx.sleep(1)
@@ -150,6 +159,7 @@ async def test_an_execution_that_cancels_itself_has_failed(fleet: Fleet) -> None
 
 
 async def test_terminate_runs_no_code_of_the_workflow(fleet: Fleet) -> None:
+    """OPR-3."""
     log: list[str] = []
 
     async def long() -> None:
@@ -172,6 +182,8 @@ async def test_terminate_runs_no_code_of_the_workflow(fleet: Fleet) -> None:
 
 
 async def test_a_paused_execution_ignores_what_comes_until_it_is_resumed(fleet: Fleet) -> None:
+    """OPR-4."""
+
     @fleet.registry.workflow
     async def wait(ctx: Context) -> list[Any]:
         return [await ctx.receive("go"), await ctx.receive("go", timeout=300)]
@@ -194,6 +206,7 @@ async def test_a_paused_execution_ignores_what_comes_until_it_is_resumed(fleet: 
 
 
 async def test_a_pause_waits_for_the_step_that_runs(fleet: Fleet) -> None:
+    """OPR-5."""
     log: list[int] = []
 
     async def work(n: int) -> None:
@@ -237,6 +250,8 @@ async def test_a_due_timer_does_not_spin_a_paused_worker(fleet: Fleet) -> None:
 
 
 async def test_a_paused_execution_can_be_cancelled(fleet: Fleet) -> None:
+    """OPR-5."""
+
     @fleet.registry.workflow
     async def wait(ctx: Context) -> None:
         await ctx.receive("go")
@@ -305,6 +320,7 @@ async def test_the_twin_of_a_parked_execution_is_the_last_one(fleet: Fleet) -> N
 
 
 async def test_the_code_that_fits_goes_on_where_the_other_parked(fleet: Fleet) -> None:
+    """RPL-22."""
     eid = await parked_story(fleet)
     await fleet.run(fleet.processes[-1].stop())
     fleet.registry = Registry()
@@ -315,6 +331,7 @@ async def test_the_code_that_fits_goes_on_where_the_other_parked(fleet: Fleet) -
 
 
 async def test_a_parked_execution_is_migrated_to_a_version_that_fits(fleet: Fleet) -> None:
+    """RPL-22."""
     eid = await parked_story(fleet)
     await fleet.run(fleet.processes[-1].stop())
     two_steps(fleet.registry, "a", "z", version="2")
@@ -331,6 +348,7 @@ async def test_a_parked_execution_can_be_cancelled(fleet: Fleet) -> None:
 
 
 async def test_a_running_execution_is_migrated_at_a_step_end(fleet: Fleet) -> None:
+    """OPR-6."""
     ran: list[str] = []
 
     async def work(name: str) -> None:
@@ -359,6 +377,7 @@ async def test_a_running_execution_is_migrated_at_a_step_end(fleet: Fleet) -> No
 
 
 async def test_a_task_of_an_unknown_workflow_stays_for_who_knows_it(fleet: Fleet) -> None:
+    """STA-8."""
     fleet.process("w-1").work()
     eid = await fleet.engine.start("later", version="1")
     await fleet.clock.advance(120)

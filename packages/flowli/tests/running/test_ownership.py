@@ -59,6 +59,7 @@ async def test_a_dead_owner_is_taken_over_when_its_lease_expires(fleet: Fleet, l
 
 
 async def test_an_owner_whose_process_is_seen_dead_is_taken_over_at_once(fleet: Fleet, ledger: Ledger) -> None:
+    """OWN-8."""
     if fleet.kind == "memory":
         pytest.skip("this backend cannot ask about processes")
     first = fleet.process("w-1").work(sweep=False)
@@ -96,6 +97,8 @@ async def test_an_owner_that_died_before_its_first_entry(fleet: Fleet, ledger: L
 
 
 async def test_hand_overs_by_suspension_are_clean(fleet: Fleet, ledger: Ledger) -> None:
+    """OWN-11."""
+
     @fleet.registry.workflow
     async def relay(ctx: Context) -> list[Any]:
         return [await ctx.receive("go") for _ in range(4)]
@@ -113,6 +116,7 @@ async def test_hand_overs_by_suspension_are_clean(fleet: Fleet, ledger: Ledger) 
 
 
 async def test_a_commit_of_a_lower_epoch_that_lands_first_is_replayed(fleet: Fleet, ledger: Ledger) -> None:
+    """OWN-12."""
     late = fleet.process("w-1")
     landed: list[object] = []
 
@@ -147,6 +151,7 @@ async def frozen(fleet: Fleet, name: str = "w-1") -> tuple[Process, asyncio.Even
 
 
 async def test_a_stalled_owner_that_comes_back_is_fenced_by_the_append(fleet: Fleet, ledger: Ledger) -> None:
+    """OWN-4."""
     first, thaw = await frozen(fleet)
     first.work(sweep=False)
     eid = await fleet.engine.start("steps", 3, 5.0)
@@ -165,6 +170,7 @@ async def test_a_stalled_owner_that_comes_back_is_fenced_by_the_append(fleet: Fl
 
 
 async def test_an_owner_whose_renewals_hang_stops_before_its_lease_ends(fleet: Fleet) -> None:
+    """OWN-13."""
     stopped: list[float] = []
 
     async def long() -> str:
@@ -192,6 +198,7 @@ async def test_an_owner_whose_renewals_hang_stops_before_its_lease_ends(fleet: F
 
 
 async def test_failed_renewals_are_no_loss_while_the_lease_lasts(fleet: Fleet, ledger: Ledger) -> None:
+    """OWN-13."""
     first = fleet.process("w-1")
     failures = 0
 
@@ -213,6 +220,7 @@ async def test_failed_renewals_are_no_loss_while_the_lease_lasts(fleet: Fleet, l
 
 
 async def test_an_owner_that_finds_another_epoch_stops_at_its_next_renewal(fleet: Fleet) -> None:
+    """OWN-13."""
     stopped: list[float] = []
 
     async def long() -> None:
@@ -242,6 +250,7 @@ async def test_an_owner_that_finds_another_epoch_stops_at_its_next_renewal(fleet
 async def test_any_order_of_the_ttls_is_safe(
     fleet: Fleet, ledger: Ledger, exec_ttl_s: float, task_ttl_s: float
 ) -> None:
+    """OWN-15."""
     settings = {"exec_ttl_s": exec_ttl_s, "task_ttl_s": task_ttl_s}
     first = fleet.process("w-1", **settings).work()
     fleet.process("w-2", **settings).work()
@@ -255,6 +264,7 @@ async def test_any_order_of_the_ttls_is_safe(
 
 
 async def test_a_request_survives_the_death_of_the_owner(fleet: Fleet, ledger: Ledger) -> None:
+    """OWN-9."""
     first = fleet.process("w-1").work(sweep=False)
     eid = await fleet.engine.start("steps", 3, 100.0)
     await fleet.clock.advance(3)
@@ -267,6 +277,8 @@ async def test_a_request_survives_the_death_of_the_owner(fleet: Fleet, ledger: L
 
 
 async def test_a_request_is_cleared_only_after_its_entry_is_durable(fleet: Fleet) -> None:
+    """OWN-16."""
+
     @fleet.registry.workflow
     async def deaf(ctx: Context) -> str:
         while True:
@@ -297,6 +309,7 @@ async def test_a_request_is_cleared_only_after_its_entry_is_durable(fleet: Fleet
 
 
 async def test_a_wake_up_met_elsewhere_reaches_the_owner_and_is_acked_once_journaled(fleet: Fleet) -> None:
+    """OWN-18."""
     heard: list[float] = []
 
     async def long() -> None:

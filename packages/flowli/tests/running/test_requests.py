@@ -72,6 +72,8 @@ async def one(n: int) -> int:
 
 
 async def test_a_start_is_two_puts_beside_a_share_of_the_control_log(cairn: Fleet) -> None:
+    """BUD-1."""
+
     @cairn.registry.workflow
     async def quick(ctx: Context) -> None:
         return None
@@ -86,6 +88,8 @@ async def test_a_start_is_two_puts_beside_a_share_of_the_control_log(cairn: Flee
 
 
 async def test_a_start_with_a_key_is_three_puts(cairn: Fleet) -> None:
+    """BUD-1."""
+
     @cairn.registry.workflow
     async def quick(ctx: Context) -> None:
         return None
@@ -100,6 +104,8 @@ async def test_a_start_with_a_key_is_three_puts(cairn: Fleet) -> None:
 
 @pytest.mark.parametrize("k", [1, 5, 20])
 async def test_k_steps_are_k_commits_and_the_rest_is_two_puts_and_three_gets(cairn: Fleet, k: int) -> None:
+    """BUD-2."""
+
     @cairn.registry.workflow
     async def steps(ctx: Context, k: int) -> int:
         n = 0
@@ -157,6 +163,7 @@ async def waiting(cairn: Fleet, bill: Bill) -> tuple[Process, Any]:
 
 
 async def test_suspending_and_resuming_by_one_message(cairn: Fleet) -> None:
+    """BUD-3."""
     bill = Bill()
     _, cycle = await waiting(cairn, bill)
     eid = await cairn.engine.start(cycle, 1)
@@ -184,6 +191,7 @@ async def test_suspending_and_resuming_by_one_message(cairn: Fleet) -> None:
 
 
 async def test_receive_cycles_cost_the_same_each(cairn: Fleet) -> None:
+    """BUD-4."""
     bill, signals = Bill(), Bill()
     _, cycle = await waiting(cairn, bill)
     sender = await process(cairn, signals, "sender")
@@ -238,6 +246,8 @@ async def test_a_thousand_that_wait_cost_nothing_while_they_wait(cairn: Fleet) -
 
 
 async def test_an_unclean_takeover_costs_one_commit_and_the_journal(cairn: Fleet) -> None:
+    """OWN-6."""
+
     async def long() -> None:
         await cairn.clock.sleep(1000)
 
@@ -267,6 +277,8 @@ async def test_an_unclean_takeover_costs_one_commit_and_the_journal(cairn: Fleet
 
 
 async def test_renewals_are_two_puts_each_third_of_the_ttl(cairn: Fleet) -> None:
+    """BUD-6."""
+
     async def long() -> None:
         await cairn.clock.sleep(1000)
 

@@ -15,6 +15,8 @@ from .fleet import Fleet
 
 
 async def test_a_result_that_cannot_be_recorded_fails_its_frame_alone(fleet: Fleet) -> None:
+    """STP-6."""
+
     async def odd() -> Any:
         await fleet.clock.sleep(0.05)
         return {"items": [{"price": object()}]}
@@ -38,6 +40,7 @@ async def test_a_result_that_cannot_be_recorded_fails_its_frame_alone(fleet: Fle
 
 @pytest.mark.parametrize(("extra", "fails"), [(-1, False), (0, False), (1, True)])
 async def test_the_limit_of_a_result_is_exact_and_named(fleet: Fleet, extra: int, fails: bool) -> None:
+    """STP-6."""
     calls: list[int] = []
 
     async def large(n: int) -> str:
@@ -63,6 +66,8 @@ async def test_the_limit_of_a_result_is_exact_and_named(fleet: Fleet, extra: int
 
 
 async def test_a_step_that_returns_a_coroutine_is_told_so(fleet: Fleet) -> None:
+    """STP-7."""
+
     async def inner() -> int:
         return 1
 
@@ -82,6 +87,8 @@ async def test_a_step_that_returns_a_coroutine_is_told_so(fleet: Fleet) -> None:
 
 
 async def test_a_live_frame_left_behind_fails_the_execution_by_name(fleet: Fleet) -> None:
+    """RPL-21."""
+
     async def charge() -> None:
         await fleet.clock.sleep(30)
 
@@ -113,6 +120,7 @@ async def test_a_workflow_that_returns_what_cannot_be_recorded_fails_with_the_pa
 
 
 async def test_at_most_so_many_frames_of_one_execution_are_under_way(fleet: Fleet) -> None:
+    """STP-8."""
     now = peak = 0
 
     async def busy(n: int) -> int:

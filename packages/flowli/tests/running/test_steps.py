@@ -23,6 +23,8 @@ def attempts_of(entries: Any) -> list[int]:
 
 
 async def test_async_and_sync_steps_give_their_results(fleet: Fleet) -> None:
+    """STP-1."""
+
     async def double(n: int) -> int:
         await fleet.clock.sleep(0.1)
         return 2 * n
@@ -39,6 +41,7 @@ async def test_async_and_sync_steps_give_their_results(fleet: Fleet) -> None:
 
 
 async def test_a_step_knows_where_it_runs(fleet: Fleet) -> None:
+    """RPL-8."""
     seen: list[StepInfo] = []
 
     async def look() -> None:
@@ -60,6 +63,8 @@ async def test_a_step_knows_where_it_runs(fleet: Fleet) -> None:
 
 
 async def test_k_steps_in_a_row_are_k_commits_and_the_end_rides_in_the_last(fleet: Fleet) -> None:
+    """JRN-9."""
+
     async def step(n: int) -> int:
         return n
 
@@ -75,6 +80,8 @@ async def test_k_steps_in_a_row_are_k_commits_and_the_end_rides_in_the_last(flee
 
 
 async def test_a_long_first_step_costs_one_commit_more_and_no_other_does(fleet: Fleet) -> None:
+    """JRN-13."""
+
     async def slow(n: int) -> int:
         await fleet.clock.sleep(3)
         return n
@@ -91,6 +98,7 @@ async def test_a_long_first_step_costs_one_commit_more_and_no_other_does(fleet: 
 
 
 async def test_the_next_step_waits_until_the_last_outcome_is_durable(fleet: Fleet) -> None:
+    """JRN-8."""
     seen: list[int] = []
 
     async def count(n: int) -> None:
@@ -108,6 +116,8 @@ async def test_the_next_step_waits_until_the_last_outcome_is_durable(fleet: Flee
 
 
 async def test_a_long_first_step_is_seen_running(fleet: Fleet) -> None:
+    """JRN-13."""
+
     async def long() -> None:
         await fleet.clock.sleep(60)
 
@@ -153,6 +163,7 @@ async def test_an_uncaught_failure_ends_the_execution(fleet: Fleet) -> None:
 
 
 async def test_a_step_is_tried_again_by_its_policy(fleet: Fleet) -> None:
+    """STP-2."""
     times: list[float] = []
 
     async def flaky() -> str:
@@ -178,6 +189,8 @@ async def test_a_step_is_tried_again_by_its_policy(fleet: Fleet) -> None:
 
 
 async def test_attempts_run_out(fleet: Fleet) -> None:
+    """STP-2."""
+
     async def never() -> None:
         raise OSError("no")
 
@@ -194,6 +207,7 @@ async def test_attempts_run_out(fleet: Fleet) -> None:
 
 
 async def test_an_error_that_the_policy_gives_up_on_is_not_retried(fleet: Fleet) -> None:
+    """RPL-9."""
     calls: list[str] = []
 
     async def wrong() -> None:
@@ -222,6 +236,7 @@ async def test_an_error_that_the_policy_gives_up_on_is_not_retried(fleet: Fleet)
 
 
 async def test_retry_after_replaces_the_delay_of_the_policy(fleet: Fleet) -> None:
+    """STP-2."""
     times: list[float] = []
 
     async def busy() -> None:
@@ -239,6 +254,7 @@ async def test_retry_after_replaces_the_delay_of_the_policy(fleet: Fleet) -> Non
 
 
 async def test_a_deferred_step_uses_no_attempt(fleet: Fleet) -> None:
+    """RPL-9."""
     seen: list[int] = []
 
     async def later() -> str:
@@ -260,6 +276,7 @@ async def test_a_deferred_step_uses_no_attempt(fleet: Fleet) -> None:
 
 
 async def test_an_async_step_over_its_timeout_is_cancelled_and_tried_again(fleet: Fleet) -> None:
+    """STP-4."""
     log: list[str] = []
 
     async def slow() -> str:
@@ -324,6 +341,8 @@ async def _cancel_itself() -> None:
 
 @pytest.mark.parametrize("step", [_exit, _exit_async, _interrupt, _stop_iteration, _cancel_itself])
 async def test_a_step_cannot_end_its_worker(fleet: Fleet, step: Callable[[], Any]) -> None:
+    """STP-10."""
+
     async def fine() -> str:
         return "alive"
 

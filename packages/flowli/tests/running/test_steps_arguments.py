@@ -6,6 +6,7 @@ from flowli import Context, Engine, MemoryBackend, Registry, Site
 
 
 async def test_a_step_that_changes_its_argument_changes_a_copy() -> None:
+    """STP-9."""
     registry = Registry()
 
     async def fill(items: list[int]) -> int:

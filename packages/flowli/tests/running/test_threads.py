@@ -96,15 +96,18 @@ async def until(condition: Any) -> None:
 
 
 async def test_sync_steps_run_in_threads_that_know_their_step(engine: Engine, worker: Worker) -> None:
+    """STP-1."""
     found = await engine.run("info")
     assert found == [f"root/look#{n} flowli-step" for n in range(1, 5)]
 
 
 async def test_a_heartbeat_of_a_thread_is_taken(engine: Engine, worker: Worker) -> None:
+    """STP-11."""
     assert (await engine.run("one", "beats")).startswith("flowli-step")
 
 
 async def test_a_cancel_is_seen_by_a_thread_that_looks(engine: Engine, worker: Worker) -> None:
+    """STP-5."""
     eid = await engine.start("one", "polite")
     await until(lambda: "begins" in log)
     await engine.cancel(eid, "stop")
@@ -115,6 +118,7 @@ async def test_a_cancel_is_seen_by_a_thread_that_looks(engine: Engine, worker: W
 
 
 async def test_a_thread_that_timed_out_runs_on_and_is_counted(engine: Engine, worker: Worker) -> None:
+    """STP-4."""
     assert "its timeout of 0.05 s" in await engine.run("one", "deaf", 0.05)
     assert worker.stray_steps == 1
     gate.set()
@@ -133,6 +137,7 @@ async def test_a_drain_does_not_wait_for_a_thread_that_does_not_look(engine: Eng
 
 
 async def test_threads_beyond_their_number_wait_their_turn(engine: Engine, worker: Worker) -> None:
+    """WRK-5."""
     eids = [await engine.start("one", "polite") for _ in range(8)]
     await until(lambda: log.count("begins") == 4)
     await asyncio.sleep(0.05)

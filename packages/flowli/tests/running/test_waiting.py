@@ -24,6 +24,8 @@ async def suspensions(fleet: Fleet, eid: Any) -> list[ExecutionSuspended]:
 
 
 async def test_a_long_sleep_holds_no_worker(fleet: Fleet) -> None:
+    """WAI-1."""
+
     @fleet.registry.workflow
     async def night(ctx: Context) -> float:
         before = ctx.now
@@ -41,6 +43,8 @@ async def test_a_long_sleep_holds_no_worker(fleet: Fleet) -> None:
 
 
 async def test_a_short_sleep_stays_in_the_worker(fleet: Fleet) -> None:
+    """WAI-13."""
+
     @fleet.registry.workflow
     async def nap(ctx: Context) -> None:
         await ctx.sleep(1.5)
@@ -54,6 +58,8 @@ async def test_a_short_sleep_stays_in_the_worker(fleet: Fleet) -> None:
 
 
 async def test_sleeping_until_a_past_instant_ends_at_once(fleet: Fleet) -> None:
+    """WAI-13."""
+
     @fleet.registry.workflow
     async def late(ctx: Context) -> None:
         await ctx.sleep_until(ctx.now - timedelta(days=1))
@@ -76,6 +82,8 @@ async def test_sleeping_to_an_instant_ends_there(fleet: Fleet) -> None:
 
 
 async def test_plain_asyncio_timers_are_durable(fleet: Fleet) -> None:
+    """RPL-16."""
+
     @fleet.registry.workflow
     async def race(ctx: Context) -> str:
         try:
@@ -92,6 +100,8 @@ async def test_plain_asyncio_timers_are_durable(fleet: Fleet) -> None:
 
 
 async def test_a_message_sent_before_anybody_waits_is_kept(fleet: Fleet) -> None:
+    """WAI-3."""
+
     @fleet.registry.workflow
     async def wait(ctx: Context) -> Any:
         return await ctx.receive("go")
@@ -103,6 +113,8 @@ async def test_a_message_sent_before_anybody_waits_is_kept(fleet: Fleet) -> None
 
 
 async def test_a_message_during_a_step_is_kept(fleet: Fleet) -> None:
+    """WAI-3."""
+
     async def long() -> None:
         await fleet.clock.sleep(20)
 
@@ -133,6 +145,8 @@ async def test_a_message_wakes_a_sleeping_execution(fleet: Fleet) -> None:
 
 
 async def test_three_messages_for_three_receives_come_once_each_and_in_order(fleet: Fleet) -> None:
+    """WAI-2."""
+
     @fleet.registry.workflow
     async def wait(ctx: Context) -> list[Any]:
         return [await ctx.receive("go") for _ in range(3)]
@@ -145,6 +159,8 @@ async def test_three_messages_for_three_receives_come_once_each_and_in_order(fle
 
 
 async def test_two_receives_at_once_never_get_the_same_message(fleet: Fleet) -> None:
+    """WAI-2."""
+
     @fleet.registry.workflow
     async def pair(ctx: Context) -> list[Any]:
         return await ctx.gather(ctx.receive("go"), ctx.receive("go"))
@@ -161,6 +177,8 @@ async def test_two_receives_at_once_never_get_the_same_message(fleet: Fleet) -> 
 
 
 async def test_a_receive_times_out_with_none(fleet: Fleet) -> None:
+    """WAI-4."""
+
     @fleet.registry.workflow
     async def wait(ctx: Context) -> list[Any]:
         return [await ctx.receive("go", timeout=60), await ctx.receive("go", timeout=1)]
@@ -183,6 +201,8 @@ async def test_a_message_after_the_timeout_goes_to_the_next_receive(fleet: Fleet
 
 
 async def test_a_correlation_picks_its_message_and_leaves_the_others(fleet: Fleet) -> None:
+    """WAI-11."""
+
     @fleet.registry.workflow
     async def wait(ctx: Context) -> list[Any]:
         picked = await ctx.receive("go", correlation="b")
@@ -247,6 +267,8 @@ async def test_a_message_is_acted_on_while_another_branch_runs(fleet: Fleet) -> 
 
 
 async def test_a_message_wins_against_a_timeout_and_the_timer_is_given_up(fleet: Fleet) -> None:
+    """WAI-12."""
+
     @fleet.registry.workflow
     async def race(ctx: Context) -> Any:
         try:
@@ -266,6 +288,8 @@ async def test_a_message_wins_against_a_timeout_and_the_timer_is_given_up(fleet:
 
 
 async def test_a_message_sent_by_an_execution_comes_once(fleet: Fleet) -> None:
+    """WAI-16."""
+
     @fleet.registry.workflow
     async def hear(ctx: Context) -> list[Any]:
         return [await ctx.receive("a"), await ctx.receive("a", timeout=30)]
@@ -283,6 +307,8 @@ async def test_a_message_sent_by_an_execution_comes_once(fleet: Fleet) -> None:
 
 
 async def test_a_claim_is_decided_once(fleet: Fleet) -> None:
+    """WAI-21."""
+
     @fleet.registry.workflow
     async def grab(ctx: Context, name: str) -> Any:
         return await ctx.claim("seat:1", name)
@@ -320,6 +346,8 @@ async def test_what_an_execution_announces_stands_in_the_control_log(fleet: Flee
 
 @pytest.mark.parametrize("warm", [True, False])
 async def test_a_warm_and_a_cold_resume_give_the_same(fleet: Fleet, warm: bool) -> None:
+    """OWN-10."""
+
     async def step(n: int) -> int:
         return n + 1
 

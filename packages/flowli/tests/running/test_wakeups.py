@@ -32,6 +32,8 @@ async def sites(fleet: Fleet, eid: Eid) -> list[str]:
 
 
 async def test_wake_ups_of_one_execution_share_one_ownership(fleet: Fleet) -> None:
+    """WRK-1."""
+
     @fleet.registry.workflow
     async def counter(ctx: Context) -> list[Any]:
         return [await ctx.receive("go") for _ in range(21)]
@@ -76,6 +78,8 @@ async def test_wake_ups_of_a_busy_execution_take_no_room_from_others(fleet: Flee
 
 
 async def test_the_resume_of_a_message_that_was_found_anyway_is_withdrawn(fleet: Fleet) -> None:
+    """WAI-22."""
+
     @fleet.registry.workflow
     async def twice(ctx: Context) -> list[Any]:
         first = await ctx.receive("go")
@@ -102,6 +106,8 @@ async def test_the_resume_of_a_message_that_was_found_anyway_is_withdrawn(fleet:
 
 
 async def test_a_drain_lets_a_short_step_end_and_suspends_what_waits(fleet: Fleet, ledger: Ledger) -> None:
+    """WRK-2."""
+
     @fleet.registry.workflow
     async def wait(ctx: Context) -> Any:
         await ctx.step(ledger.write, 1, 10.0)
@@ -122,6 +128,7 @@ async def test_a_drain_lets_a_short_step_end_and_suspends_what_waits(fleet: Flee
 
 
 async def test_a_drain_hands_a_long_step_over_after_its_grace(fleet: Fleet, ledger: Ledger) -> None:
+    """WRK-2."""
     first = fleet.process("w-1", grace_s=20.0).work()
     eid = await fleet.engine.start("steps", 3, 100.0)
     await fleet.clock.advance(5)
@@ -142,6 +149,7 @@ async def test_a_drain_hands_a_long_step_over_after_its_grace(fleet: Fleet, ledg
 async def test_a_drained_worker_takes_nothing_more_and_gives_back_what_it_took_ahead(
     fleet: Fleet, ledger: Ledger
 ) -> None:
+    """WRK-2."""
     first = fleet.process("w-1").work(concurrency=2, sweep=False)
     eids = [await fleet.engine.start("steps", 1, 3.0) for _ in range(12)]
     await fleet.clock.advance(4)
@@ -156,6 +164,8 @@ async def test_a_drained_worker_takes_nothing_more_and_gives_back_what_it_took_a
 
 
 async def test_the_resume_of_a_request_that_was_found_in_the_lease_is_withdrawn(fleet: Fleet, ledger: Ledger) -> None:
+    """WAI-22."""
+
     @fleet.registry.workflow
     async def stubborn(ctx: Context) -> str:
         try:

@@ -36,6 +36,7 @@ async def audited(bench: Bench, sweeper: Sweeper) -> Any:
 
 
 async def test_a_message_whose_sender_crashed_before_it_woke_anyone_is_found(bench: Bench) -> None:
+    """SWP-5."""
     owner = await bench.running()
     eid, channel = owner.execution.eid, f"{owner.execution.eid}.signature"
     await owner.suspend(OnChannel(channel))
@@ -58,6 +59,7 @@ async def test_a_message_that_was_consumed_wakes_nobody(bench: Bench) -> None:
 
 
 async def test_a_request_whose_sender_crashed_before_its_resume_is_found(bench: Bench) -> None:
+    """SWP-5."""
     owner = await bench.running()
     await owner.suspend(OnOperator("paused", "audit"))
     await bench.ports.ownership.request(owner.execution.eid, LeaseRequest("c", "cancel", bench.by))
@@ -66,6 +68,7 @@ async def test_a_request_whose_sender_crashed_before_its_resume_is_found(bench: 
 
 
 async def test_the_end_of_a_child_that_nobody_was_told_of_is_found(bench: Bench) -> None:
+    """CHD-6."""
     owner = await bench.running()
     child = child_eid(owner.execution.eid, "root/sign#1")
     await put_start(bench.ports, Execution(child, "sign", "1", {}, bench.by), bench.by)
@@ -78,12 +81,14 @@ async def test_the_end_of_a_child_that_nobody_was_told_of_is_found(bench: Bench)
 
 
 async def test_a_timer_that_was_lost_is_found(bench: Bench) -> None:
+    """SWP-5."""
     owner = await bench.running()
     await owner.suspend(OnTimer(bench.world.now() + timedelta(seconds=100)))
     assert (await audited(bench, bench.engine.sweeper())).woken == 1
 
 
 async def test_parked_executions_are_left_to_the_operator(bench: Bench) -> None:
+    """SWP-7."""
     owner = await bench.running()
     await bench.engine.signal(owner.execution.eid, "signature")
     await owner.suspend(OnOperator("nondeterminism", "a became b"), OnChannel(f"{owner.execution.eid}.signature"))
@@ -93,6 +98,7 @@ async def test_parked_executions_are_left_to_the_operator(bench: Bench) -> None:
 
 
 async def test_a_marker_that_no_frame_waits_for_is_cleared_and_others_are_kept(bench: Bench) -> None:
+    """SWP-4."""
     owner = await bench.running()
     eid, channel = owner.execution.eid, bench.ports.channel
     await owner.append(
@@ -110,6 +116,7 @@ async def test_a_marker_that_no_frame_waits_for_is_cleared_and_others_are_kept(b
 
 
 async def test_audits_are_spread_over_the_period(bench: Bench) -> None:
+    """SWP-5."""
     for _ in range(60):
         owner = await bench.running()
         await owner.suspend(OnOperator("paused", "audit"))

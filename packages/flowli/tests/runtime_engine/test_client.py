@@ -25,6 +25,7 @@ def client() -> Iterator[Client]:
 
 
 def test_a_client_needs_no_event_loop(client: Client) -> None:
+    """STA-19."""
     eid = client.start("greet", "Ada", version="1")
     assert client.status(eid).status is ExecutionStatus.PENDING
     assert client.signal(eid, "signature", {"by": "Ada"}) == 1
@@ -35,6 +36,7 @@ def test_a_client_needs_no_event_loop(client: Client) -> None:
 
 
 async def test_a_client_works_while_an_event_loop_runs(client: Client) -> None:
+    """STA-19."""
     eid = client.start("greet", "Ada", version="1", key="k")
     assert client.start_args("greet", ["Ada"], version="1", key="k").joined
     with pytest.raises(ResultTimeout):

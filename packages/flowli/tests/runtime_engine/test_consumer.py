@@ -113,6 +113,7 @@ async def test_a_consumer_that_died_before_its_answer_is_replaced_by_another(ben
 
 
 async def test_an_answer_that_was_delivered_but_not_acked_is_not_worked_on_again(bench: Bench) -> None:
+    """QUE-12."""
     eid = await delegated(bench)
 
     runs = 0

@@ -36,6 +36,7 @@ async def suspended(bench: Bench, *, version: str = "1") -> Eid:
 
 @pytest.mark.parametrize("writes", range(7))
 async def test_a_start_of_which_a_task_is_durable_runs(bench: Bench, writes: int) -> None:
+    """STA-2."""
     died = await bench.dies_after(writes, lambda engine: engine.start("greet", "Ada", timeout=50, announced=True))
     assert died == (writes < 4)
     tasks = await bench.tasks()
@@ -96,6 +97,7 @@ async def test_a_keyed_signal_is_finished_by_the_same_call(bench: Bench, writes:
 @pytest.mark.parametrize("writes", range(1, 5))
 @pytest.mark.parametrize("repeat", [True, False])
 async def test_a_cancel_of_which_the_request_is_durable_is_delivered(bench: Bench, writes: int, repeat: bool) -> None:
+    """OPR-10."""
     eid = await suspended(bench)
 
     async def cancel(engine: Engine) -> None:
@@ -114,6 +116,7 @@ async def test_a_cancel_of_which_the_request_is_durable_is_delivered(bench: Benc
 async def test_a_termination_is_finished_by_the_same_call_and_shown_by_the_sweeper(
     bench: Bench, writes: int, repeat: bool
 ) -> None:
+    """OPR-10."""
     eid = await suspended(bench)
 
     async def terminate(engine: Engine) -> None:

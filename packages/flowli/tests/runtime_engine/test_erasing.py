@@ -89,6 +89,7 @@ async def remains(bench: Bench, eid: Eid) -> list[str]:
 
 
 async def test_nothing_of_the_payloads_remains(bench: Bench) -> None:
+    """RET-9."""
     eid = await enrolled(bench)
     assert len(await remains(bench, eid)) > 6
     actor = Actor(ActorKind.HUMAN, "dpo")
@@ -139,6 +140,7 @@ async def test_an_archived_execution_is_erased_in_its_archive(bench: Bench) -> N
 
 
 async def test_late_writes_are_removed_by_a_second_pass(bench: Bench) -> None:
+    """RET-9."""
     eid = await enrolled(bench)
     await bench.engine.erase(eid)
     await bench.ports.evidence.put(eid, "root.1.1/late", SECRET.encode())
@@ -178,6 +180,7 @@ async def test_a_hook_that_makes_other_entries_is_refused_and_deletes_nothing(be
 
 
 async def test_only_what_has_ended_is_erased(bench: Bench) -> None:
+    """RET-9."""
     eid = await bench.engine.start("enrol", SECRET, version="1")
     with pytest.raises(NotAllowed, match="only when it has ended"):
         await bench.engine.erase(eid)
@@ -190,6 +193,7 @@ async def test_only_what_has_ended_is_erased(bench: Bench) -> None:
 
 
 async def test_an_erased_execution_cannot_be_made_anew(bench: Bench) -> None:
+    """RET-10."""
     eid = await enrolled(bench)
     await bench.engine.erase(eid)
     for again in (bench.engine.fork(eid, "root/look_up#1"), bench.engine.replay(eid)):
@@ -214,6 +218,7 @@ async def test_erasing_twice_is_erasing_once_and_a_key_says_one_thing(bench: Ben
 @pytest.mark.parametrize("archived", [False, True])
 @pytest.mark.parametrize("writes", range(16))
 async def test_a_crash_at_any_write_is_made_good_by_the_same_call(bench: Bench, writes: int, archived: bool) -> None:
+    """RET-10."""
     eid = await enrolled(bench)
     if archived:
         await bench.engine.retention(0).run_once()

@@ -94,6 +94,7 @@ async def ended(bench: Bench, shop: Shop, workflow: str = "order", *args: Any, s
 
 
 async def test_a_fork_copies_what_came_before_the_frame_and_does_the_rest_again(bench: Bench, shop: Shop) -> None:
+    """STA-14."""
     shop.broken.add("ship")
     eid = await ended(bench, shop)
     assert (await bench.engine.status(eid)).status is ExecutionStatus.FAILED
@@ -142,6 +143,7 @@ async def test_a_fork_waits_for_messages_of_its_own(bench: Bench, shop: Shop) ->
 
 
 async def test_a_retry_goes_on_from_the_failed_frame(bench: Bench, shop: Shop) -> None:
+    """STA-14."""
     shop.broken.add("charge")
     eid = await ended(bench, shop)
     shop.broken.clear()
@@ -236,6 +238,7 @@ async def test_a_fork_is_given_the_whole_execution_timeout_once_more(bench: Benc
 
 
 async def test_a_replay_begins_anew_with_the_same_input(bench: Bench, shop: Shop) -> None:
+    """STA-14."""
     shop.broken.add("charge")
     eid = await ended(bench, shop)
     shop.broken.clear()
@@ -253,6 +256,7 @@ async def test_a_replay_begins_anew_with_the_same_input(bench: Bench, shop: Shop
 
 
 async def test_what_is_irreversible_is_repeated_only_if_that_is_said(bench: Bench, shop: Shop) -> None:
+    """STA-15."""
     eid = await ended(bench, shop)
     tasks = await bench.tasks()
     for again in (bench.engine.replay(eid), bench.engine.fork(eid, "root/charge#1")):
@@ -287,6 +291,7 @@ async def test_bad_input_is_refused_and_stores_nothing(bench: Bench, shop: Shop)
 
 
 async def test_one_key_is_one_fork_and_another_content_is_refused(bench: Bench, shop: Shop) -> None:
+    """STA-16."""
     shop.broken.add("charge")
     eid = await ended(bench, shop)
     engines = [bench.new_engine(name=f"node-{n}") for n in range(5)]
@@ -307,6 +312,7 @@ async def test_one_key_is_one_fork_and_another_content_is_refused(bench: Bench, 
 async def test_a_crash_at_any_write_is_made_good_by_the_same_call(
     bench: Bench, shop: Shop, verb: str, writes: int
 ) -> None:
+    """STA-16."""
     shop.broken.add("charge")
     eid = await ended(bench, shop)
 

@@ -70,6 +70,7 @@ ENTRIES: dict[str, Entry] = {
 
 @pytest.mark.parametrize("entry", ENTRIES)
 async def test_a_hostile_text_is_refused_without_a_request(entry: str) -> None:
+    """STA-5."""
     store = CountingStore(MemoryStore())
     engine = Engine(CairnBackend(store).ports, Site.local("w"), registry=registry)
     for text in HOSTILE:

@@ -39,6 +39,7 @@ async def finish(bench: Bench, eid: Eid) -> None:
 
 
 async def test_two_starts_with_one_key_are_one_execution(bench: Bench) -> None:
+    """STA-3."""
     first = await bench.engine.start_result("greet", "Ada", key="order:17@eu")
     second = await bench.engine.start_result("greet", "Ada", key="order:17@eu")
     assert (second.eid, first.joined, second.joined) == (first.eid, False, True)
@@ -46,6 +47,7 @@ async def test_two_starts_with_one_key_are_one_execution(bench: Bench) -> None:
 
 
 async def test_starts_with_one_key_at_once_are_one_execution(bench: Bench) -> None:
+    """STA-3."""
     engines = [bench.new_engine(name=f"node-{n}") for n in range(10)]
     eids = await asyncio.gather(*(engine.start("greet", "Ada", key="k") for engine in engines))
     assert len(set(eids)) == 1
@@ -67,6 +69,7 @@ async def test_a_version_registered_since_joins(bench: Bench) -> None:
 
 @pytest.mark.parametrize("policy", ["join", "allow_after_finish", "reject"])
 async def test_other_arguments_or_another_workflow_under_a_live_key_are_refused(bench: Bench, policy: str) -> None:
+    """STA-4."""
     eid = await bench.engine.start("greet", "Ada", key="k")
     with pytest.raises(DispatchConflict, match=str(eid)):
         await bench.engine.start("greet", "Bob", key="k", on_conflict=policy)
@@ -119,12 +122,14 @@ async def test_a_crash_under_any_policy_is_made_good_by_the_same_call(bench: Ben
 
 
 async def test_reject_refuses_even_the_same(bench: Bench) -> None:
+    """STA-11."""
     await bench.engine.start("greet", "Ada", key="k", on_conflict="reject")
     with pytest.raises(DispatchConflict, match="'join'"):
         await bench.engine.start("greet", "Ada", key="k", on_conflict="reject")
 
 
 async def test_the_same_request_joins_what_it_started(bench: Bench) -> None:
+    """STA-12."""
     for policy in ("reject", "replace", "allow_after_finish"):
         first = await bench.engine.start_args("greet", ["Ada"], key=policy, on_conflict=policy, request="r")
         again = await bench.engine.start_args("greet", ["Ada"], key=policy, on_conflict=policy, request="r")
@@ -132,6 +137,7 @@ async def test_the_same_request_joins_what_it_started(bench: Bench) -> None:
 
 
 async def test_allow_after_finish_joins_while_it_runs_and_starts_anew_after(bench: Bench) -> None:
+    """STA-11."""
     first = await bench.engine.start("greet", "Ada", key="k", on_conflict="allow_after_finish")
     assert await bench.engine.start("greet", "Ada", key="k", on_conflict="allow_after_finish") == first
     await finish(bench, first)
@@ -153,6 +159,7 @@ async def test_of_many_that_start_anew_at_once_one_wins_and_the_others_join(benc
 
 
 async def test_replace_ends_the_old_execution_before_the_key_leads_to_the_new_one(bench: Bench) -> None:
+    """STA-12."""
     old = await bench.engine.start("greet", "Ada", key="k")
     new = await bench.engine.start("sign", "contract", key="k", on_conflict="replace")
     assert (await bench.engine.status(old)).status is ExecutionStatus.CANCELLED
@@ -163,6 +170,7 @@ async def test_replace_ends_the_old_execution_before_the_key_leads_to_the_new_on
 
 
 async def test_a_claim_without_anything_else_is_finished_by_the_next_caller(bench: Bench) -> None:
+    """STA-13."""
     await half_done(bench, "k", "Ada")
     claim = await bench.ports.dispatch.read_start("k")
     assert claim is not None
@@ -176,6 +184,7 @@ async def test_a_claim_without_anything_else_is_finished_by_the_next_caller(benc
 
 
 async def test_all_finishers_of_one_start_write_the_same(bench: Bench) -> None:
+    """STA-13."""
     await half_done(bench, "k", "Ada")
     written: list[Execution] = []
     real = bench.ports.executions.put

@@ -51,6 +51,7 @@ async def test_an_early_signal_is_kept_and_wakes_nobody(bench: Bench) -> None:
 
 
 async def test_a_signal_to_nobody_is_refused_and_nothing_is_stored(bench: Bench) -> None:
+    """WAI-15."""
     nobody = bench.world.uuid7()
     with pytest.raises(UnknownExecution, match=str(nobody)):
         await bench.engine.signal(nobody, "signature")
@@ -58,6 +59,7 @@ async def test_a_signal_to_nobody_is_refused_and_nothing_is_stored(bench: Bench)
 
 
 async def test_a_signal_to_an_execution_that_has_ended_is_refused_and_nothing_is_stored(bench: Bench) -> None:
+    """WAI-15."""
     eid = await bench.engine.start("greet", "Ada")
     await (await bench.own(eid)).complete()
     with pytest.raises(NotAllowed, match="ended"):
@@ -72,6 +74,7 @@ async def test_a_signal_to_an_execution_that_has_ended_is_refused_and_nothing_is
 
 
 async def test_a_keyed_signal_is_sent_once_and_wakes_each_time(bench: Bench) -> None:
+    """WAI-6."""
     eid, channel = await waiting(bench)
     first = await bench.engine.signal(eid, "signature", "yes", key="form:7")
     put = await bench.drain()
@@ -91,6 +94,7 @@ async def test_a_key_cannot_stand_for_another_message(bench: Bench) -> None:
 
 
 async def test_a_broadcast_wakes_everyone_who_waits_on_the_channel(bench: Bench) -> None:
+    """WAI-17."""
     eids = [await bench.engine.start("sign", f"contract {n}") for n in range(3)]
     await bench.drain()
     for eid in eids[:2]:
@@ -108,7 +112,7 @@ async def test_a_signal_tells_the_owner_in_this_process(bench: Bench) -> None:
 
 
 async def test_a_message_sent_while_the_execution_goes_to_sleep_is_never_missed(bench: Bench) -> None:
-    """Whichever of the two acts first at each step, the sender puts a RESUME or the receiver finds the message."""
+    """Whichever acts first at each step, the sender puts a RESUME or the receiver finds the message (WAI-5)."""
     for sender_waits in range(12):
         eid = await bench.engine.start("sign", "contract")
         await bench.drain()

@@ -74,6 +74,7 @@ async def left(bench: Bench, eid: Any) -> None:
 
 
 async def test_only_one_execution_is_in_the_block_and_the_others_come_in_the_order_of_the_line(bench: Bench) -> None:
+    """OWN-21."""
     eids = [await started(bench, "guarded", name) for name in "abcd"]
     assert inside == ["a"]
     for n, eid in enumerate(eids):
@@ -237,6 +238,7 @@ async def test_a_role_is_renewed_for_as_long_as_it_is_held(bench: Bench) -> None
 
 
 async def test_who_waits_for_a_role_gets_it_when_its_holder_vanished(bench: Bench) -> None:
+    """OWN-21."""
     a, b = bench.new_engine(name="a"), bench.new_engine(name="b")
     held = a.role("mail-out")
     await held.__aenter__()

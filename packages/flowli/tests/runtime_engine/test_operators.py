@@ -44,6 +44,7 @@ ADA = Actor(ActorKind.HUMAN, "ada")
 
 
 async def test_a_cancel_is_a_request_in_the_lease_a_resume_and_a_receipt(bench: Bench) -> None:
+    """OPR-7."""
     eid = await bench.engine.start("sign", "contract")
     await bench.drain()
     await (await bench.own(eid)).suspend(OnChannel(f"{eid}.signature"))
@@ -61,6 +62,7 @@ async def test_a_cancel_is_a_request_in_the_lease_a_resume_and_a_receipt(bench: 
 
 
 async def test_no_verb_appends_to_the_journal_of_a_living_owner(bench: Bench) -> None:
+    """OWN-1."""
     eid = await bench.engine.start("sign", "contract")
     await (await bench.own(eid)).append(ExecutionResumed(1))
     before = await bench.engine.journal(eid)
@@ -74,6 +76,7 @@ async def test_no_verb_appends_to_the_journal_of_a_living_owner(bench: Bench) ->
 
 
 async def test_a_request_to_an_execution_without_a_lease_makes_one_that_nobody_holds(bench: Bench) -> None:
+    """OWN-17."""
     eid = await bench.engine.start("greet", "Ada")
     await bench.engine.cancel(eid)
     lease = await bench.ports.ownership.read(eid)
@@ -83,6 +86,7 @@ async def test_a_request_to_an_execution_without_a_lease_makes_one_that_nobody_h
 
 
 async def test_a_key_makes_a_verb_once_only(bench: Bench) -> None:
+    """OPR-7."""
     eid = await bench.engine.start("sign", "contract")
     await bench.drain()
     await bench.engine.pause(eid, "audit", key="p")
@@ -96,6 +100,7 @@ async def test_a_key_makes_a_verb_once_only(bench: Bench) -> None:
 
 
 async def test_a_journaled_request_is_not_left_again(bench: Bench) -> None:
+    """OWN-16."""
     eid = await bench.engine.start("sign", "contract")
     await bench.drain()
     owner = await bench.own(eid)
@@ -117,6 +122,7 @@ async def test_a_repeated_cancel_that_led_to_the_end_is_no_error(bench: Bench) -
 
 @pytest.mark.parametrize("verb", ["cancel", "pause", "resume", "terminate"])
 async def test_unknown_and_ended_executions_are_refused_and_nothing_is_stored(bench: Bench, verb: str) -> None:
+    """OPR-8."""
     nobody = bench.world.uuid7()
     with pytest.raises(UnknownExecution):
         await getattr(bench.engine, verb)(nobody)
@@ -171,6 +177,7 @@ async def test_an_execution_that_never_ran_is_terminated_with_a_whole_journal(be
 
 
 async def test_an_owner_that_does_not_answer_is_fenced_after_its_grace(bench: Bench) -> None:
+    """OPR-3."""
     engine = bench.new_engine(config=EngineConfig(grace_s=12))
     eid = await bench.engine.start("sign", "contract")
     owner = await bench.own(eid, ttl_s=1000)
@@ -252,6 +259,7 @@ async def test_the_end_of_a_terminated_child_is_told_to_its_parent_and_to_its_ch
 
 
 async def test_children_of_a_terminated_parent_are_asked_to_cancel(bench: Bench) -> None:
+    """CHD-4."""
     parent = await bench.engine.start("sign", "contract")
     owner = await bench.own(parent)
     child = child_eid(parent, "root/sign#1")
@@ -307,6 +315,7 @@ async def test_migrating_to_a_version_that_does_not_exist_here_is_refused(bench:
 
 
 async def test_migrating_a_running_execution_fences_its_owner(bench: Bench) -> None:
+    """OPR-6."""
     eid = await bench.engine.start("sign", "contract", version="1")
     owner = await bench.own(eid, ttl_s=1000)
     await owner.append(FrameStarted("root/a#1", FrameKind.STEP, "a", ""), FrameCompleted("root/a#1", 1, None))

@@ -47,6 +47,7 @@ async def started(bench: Bench, workflow: str, *args: Any) -> Any:
 
 
 async def test_from_now_on_earlier_messages_are_passed_over(bench: Bench) -> None:
+    """WAI-14."""
     await bench.engine.broadcast("news", "old")
     eid = await started(bench, "listen", "now")
     assert (await bench.engine.status(eid)).status is ExecutionStatus.SUSPENDED
@@ -57,6 +58,7 @@ async def test_from_now_on_earlier_messages_are_passed_over(bench: Bench) -> Non
 
 
 async def test_now_is_recorded_once_and_for_all(bench: Bench) -> None:
+    """WAI-14."""
     await bench.engine.broadcast("news", "old")
     eid = await started(bench, "listen", "now")
     starts = (await bench.engine.frames(eid)).frames.values()
@@ -76,6 +78,7 @@ async def test_a_receive_from_the_start_still_gets_what_one_from_now_on_passed_o
 
 
 async def test_a_place_that_another_execution_gave_is_gone_on_from(bench: Bench) -> None:
+    """WAI-14."""
     for n in range(4):
         await bench.engine.broadcast("news", n)
     eid = await started(bench, "listen", "2.2", 2)

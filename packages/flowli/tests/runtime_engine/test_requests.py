@@ -48,6 +48,7 @@ async def test_a_start_is_two_writes(counted: Counted) -> None:
 
 
 async def test_a_keyed_start_is_three_writes(counted: Counted) -> None:
+    """STA-1."""
     assert await counted.cost(counted.engine.start("greet", "Ada", key="k")) == {"put": 3}
 
 
@@ -60,6 +61,7 @@ async def test_a_signal_to_who_waits_is_two_writes_and_one_read(counted: Counted
 
 
 async def test_a_pass_with_nothing_to_do_writes_nothing(counted: Counted) -> None:
+    """SWP-6."""
     await counted.engine.start("sign", "contract")
     sweeper = counted.engine.sweeper()
     await sweeper.sweep_once()

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 async def test_a_result_reached_before_the_call_is_seen(bench: Bench) -> None:
+    """STA-17."""
     eid = await bench.engine.start("greet", "Ada")
     await (await bench.own(eid)).complete("hello Ada")
     assert await bench.engine.result(eid) == "hello Ada"
@@ -96,6 +97,7 @@ async def test_a_failure_and_a_cancel_are_raised_with_what_caused_them(bench: Be
 
 
 async def test_a_result_is_found_in_the_archive_also_by_who_waits_already(bench: Bench) -> None:
+    """STA-17."""
     eid = await bench.engine.start("greet", "Ada")
     owner = await bench.own(eid)
 
@@ -148,6 +150,7 @@ async def test_status_follows_the_life_of_an_execution(bench: Bench) -> None:
 
 
 async def test_all_readings_are_the_same_after_archiving(bench: Bench) -> None:
+    """RET-4."""
     eid = await bench.engine.start("greet", "Ada")
     owner = await bench.own(eid)
     await owner.append(FrameStarted("root/a#1", FrameKind.STEP, "a", ""))

@@ -36,6 +36,7 @@ async def finished(bench: Bench, workflow: str = "greet", **options: Any) -> Eid
 
 
 async def test_only_finished_executions_of_enough_age_are_archived(bench: Bench) -> None:
+    """RET-1."""
     old = await finished(bench)
     live = await bench.engine.start("sign", "contract")
     await (await bench.own(live)).append(ExecutionResumed(1))
@@ -52,6 +53,7 @@ async def test_only_finished_executions_of_enough_age_are_archived(bench: Bench)
 
 
 async def test_nothing_is_deleted_before_the_grace_of_its_archive_is_over(bench: Bench) -> None:
+    """RET-2."""
     eid = await finished(bench)
     assert (await bench.engine.retention(0).run_once()).purged == 0
     await bench.clock.advance(DAY - 1)
@@ -97,6 +99,7 @@ async def test_workflow_and_status_select(bench: Bench) -> None:
 
 
 async def test_a_dry_run_tells_and_writes_nothing(bench: Bench) -> None:
+    """RET-6."""
     eid = await finished(bench, key="k")
     before = await bench.control()
     report = await bench.engine.retention(0, dry_run=True).run_once()
@@ -107,6 +110,7 @@ async def test_a_dry_run_tells_and_writes_nothing(bench: Bench) -> None:
 
 
 async def test_what_cannot_be_archived_is_shown_with_its_reason(bench: Bench) -> None:
+    """RET-1."""
     eid = await bench.engine.start("greet", "Ada")
     owner = await bench.own(eid)
     await owner.append(UnknownBody("execution.future", {}))
@@ -120,6 +124,7 @@ async def test_what_cannot_be_archived_is_shown_with_its_reason(bench: Bench) ->
 
 
 async def test_keys_outlive_archives_and_both_end(bench: Bench) -> None:
+    """RET-5."""
     eid = await finished(bench, key="k")
     await bench.engine.retention(0).run_once()
     claim = await bench.ports.dispatch.read_start("k")
@@ -149,6 +154,7 @@ async def test_a_key_that_leads_elsewhere_by_now_is_neither_marked_nor_forgotten
 
 
 async def test_a_key_that_was_used_again_lives_as_long_as_its_last_execution(bench: Bench) -> None:
+    """RET-5."""
     await finished(bench, key="k")
     await bench.engine.retention(0).run_once()
     await bench.clock.advance(60 * DAY)
@@ -163,6 +169,7 @@ async def test_a_key_that_was_used_again_lives_as_long_as_its_last_execution(ben
 
 @pytest.mark.parametrize("writes", range(12))
 async def test_a_crash_at_any_write_is_made_good_by_the_next_run(bench: Bench, writes: int) -> None:
+    """RET-8."""
     eid = await finished(bench, key="k")
     config = EngineConfig(retire_grace_s=0)
     await bench.dies_after(writes, lambda engine: engine.retention(0).run_once(), config=config)
@@ -178,6 +185,7 @@ async def test_a_crash_at_any_write_is_made_good_by_the_next_run(bench: Bench, w
 
 
 async def test_two_retentions_at_once_do_what_one_does(bench: Bench) -> None:
+    """RET-8."""
     eids = {await finished(bench) for _ in range(5)}
     config = EngineConfig(retire_grace_s=0)
     engines = [bench.new_engine(config=config, name=name) for name in ("a", "b")]

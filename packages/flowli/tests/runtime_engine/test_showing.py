@@ -49,6 +49,7 @@ async def started(bench: Bench, workflow: str, *args: Any) -> Any:
 
 
 async def test_the_value_published_last_is_shown_while_it_waits_and_after(bench: Bench) -> None:
+    """WAI-19."""
     eid = await started(bench, "build", 3)
     shown = await bench.engine.published(eid, "progress")
     assert shown is not None
@@ -70,6 +71,7 @@ async def test_a_value_that_was_published_twice_by_a_late_owner_does_not_hide_a_
 
 
 async def test_nothing_is_published_again_when_it_is_replayed(bench: Bench) -> None:
+    """RPL-1."""
     eid = await started(bench, "build", 3)
     await bench.engine.signal(eid, "go")
     await bench.work(registry=registry)
@@ -78,6 +80,7 @@ async def test_nothing_is_published_again_when_it_is_replayed(bench: Bench) -> N
 
 
 async def test_a_stream_is_read_page_by_page_to_its_end(bench: Bench) -> None:
+    """WAI-19."""
     eid = await started(bench, "speak", ["a", "b", "c"])
     page = await bench.engine.read_stream(eid, "words", START, limit=1)
     rest = await bench.engine.read_stream(eid, "words", page.position)

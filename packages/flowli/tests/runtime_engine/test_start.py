@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 async def test_a_started_execution_has_a_task_that_carries_its_record(bench: Bench) -> None:
+    """STA-1."""
     eid = await bench.engine.start("greet", "Ada", times=2)
     (task,) = await bench.tasks()
     record = await bench.ports.executions.get(eid)
@@ -38,6 +39,7 @@ async def test_a_started_execution_has_a_task_that_carries_its_record(bench: Ben
 
 
 async def test_the_control_log_tells_of_a_start_without_its_arguments(bench: Bench) -> None:
+    """JRN-11."""
     result = await bench.engine.start_result("greet", "Ada", announced=True)
     (created,) = await bench.control()
     assert isinstance(created, ExecutionCreated)
@@ -53,6 +55,7 @@ async def test_a_timer_stands_for_the_execution_timeout(bench: Bench) -> None:
 
 
 async def test_start_args_passes_parameters_that_have_the_name_of_an_option(bench: Bench) -> None:
+    """STA-18."""
     result = await bench.engine.start_args("review", kwargs={"key": 1, "queue": "x"}, version="7", queue="people")
     record = await bench.ports.executions.get(result.eid)
     assert record is not None
@@ -78,6 +81,7 @@ async def test_start_args_passes_parameters_that_have_the_name_of_an_option(benc
     ],
 )
 async def test_bad_input_is_refused_and_nothing_is_stored(bench: Bench, call, error, words) -> None:  # type: ignore[no-untyped-def]
+    """STA-6."""
     with pytest.raises(error, match=words):
         await call(bench.engine)
     assert await bench.is_empty()
@@ -90,6 +94,7 @@ async def test_a_limit_on_values_is_a_setting(bench: Bench) -> None:
 
 
 async def test_a_taken_start_writes_the_record_that_its_starter_did_not(bench: Bench) -> None:
+    """STA-10."""
     eid = await bench.engine.start("greet", "Ada")
     record = await bench.ports.executions.get(eid)
     await bench.ports.executions.delete(eid)
@@ -99,6 +104,7 @@ async def test_a_taken_start_writes_the_record_that_its_starter_did_not(bench: B
 
 
 async def test_a_late_start_of_an_archived_execution_runs_nothing_and_leaves_nothing(bench: Bench) -> None:
+    """STA-9."""
     eid = await bench.engine.start("greet", "Ada")
     (task,) = await bench.tasks()
     await (await bench.own(eid)).complete("hello Ada")
@@ -129,6 +135,7 @@ async def test_an_archive_written_while_a_start_is_taken_is_seen(bench: Bench) -
 
 
 async def test_a_start_whose_archive_may_have_expired_is_refused(bench: Bench) -> None:
+    """STA-9."""
     eid = await bench.engine.start("greet", "Ada")
     (task,) = await bench.tasks()
     await bench.ports.executions.delete(eid)

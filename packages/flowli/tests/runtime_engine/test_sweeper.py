@@ -28,6 +28,7 @@ HOUR = 3600.0
 
 
 async def test_a_due_timer_becomes_a_resume_at_its_due_time(bench: Bench) -> None:
+    """WAI-8."""
     eid = await bench.engine.start("sign", "contract")
     await bench.drain()
     due, later = (Timer(bench.world.now() + timedelta(seconds=s), eid, f"root/sleep#{s}") for s in (5, 50))
@@ -43,6 +44,7 @@ async def test_a_due_timer_becomes_a_resume_at_its_due_time(bench: Bench) -> Non
 
 
 async def test_a_timer_is_deleted_only_after_its_resume_is_durable(bench: Bench) -> None:
+    """SWP-1."""
     eid = await bench.engine.start("sign", "contract")
     await bench.drain()
     await bench.ports.timers.set(Timer(bench.world.now(), eid, "root/sleep#1"))
@@ -71,6 +73,7 @@ async def test_more_timers_than_one_page_are_fired_in_one_pass(bench: Bench) -> 
 
 
 async def test_an_execution_that_runs_too_long_is_asked_to_cancel_then_terminated(bench: Bench) -> None:
+    """OPR-9."""
     eid = await bench.engine.start("sign", "contract", timeout=100)
     await bench.drain()
     owner = await bench.own(eid, ttl_s=1000)
@@ -107,6 +110,7 @@ async def test_the_timeout_of_an_execution_that_ended_in_time_does_nothing(bench
 
 
 async def test_delayed_tasks_are_made_ready_when_due(bench: Bench) -> None:
+    """SWP-3."""
     eid = await bench.engine.start("sign", "contract")
     (start,) = await bench.drain()
     await bench.ports.queue.enqueue(replace(start, not_before=bench.world.now() + timedelta(seconds=10)))
@@ -119,6 +123,7 @@ async def test_delayed_tasks_are_made_ready_when_due(bench: Bench) -> None:
 
 
 async def test_an_execution_whose_owner_vanished_is_resumed_once(bench: Bench) -> None:
+    """SWP-2."""
     owner = await bench.running()
     sweeper = bench.engine.sweeper()
     assert (await sweeper.sweep_once()).resumed == 0
@@ -136,6 +141,7 @@ async def test_an_execution_whose_owner_vanished_is_resumed_once(bench: Bench) -
 
 
 async def test_an_owner_that_renews_is_left_alone_and_seldom_looked_at(bench: Bench) -> None:
+    """SWP-2."""
     owner = await bench.running()
     sweeper, reads = bench.engine.sweeper(), 0
     real = bench.ports.ownership.read
@@ -171,6 +177,7 @@ async def test_an_execution_that_waits_for_a_worker_is_looked_at_less_and_less(b
 
 
 async def test_a_lost_start_is_put_again(bench: Bench) -> None:
+    """STA-2."""
     eid = await bench.engine.start("greet", "Ada")
     (start,) = await bench.drain()
     sweeper = bench.engine.sweeper()
@@ -195,6 +202,7 @@ async def test_a_start_that_somebody_is_running_is_not_put_again(bench: Bench) -
 
 @pytest.mark.parametrize("ended", [True, False])
 async def test_a_twin_that_a_crash_left_out_is_posted(bench: Bench, ended: bool) -> None:
+    """JRN-7."""
     owner = await bench.running()
     eid = owner.execution.eid
     if ended:
@@ -224,6 +232,7 @@ async def test_the_markers_of_an_execution_that_ended_are_removed(bench: Bench) 
 
 
 async def test_two_sweepers_at_once_do_what_one_does(bench: Bench) -> None:
+    """WAI-10."""
     owner = await bench.running()
     lost = await bench.engine.start("greet", "Ada")
     await bench.drain()
@@ -240,6 +249,7 @@ async def test_two_sweepers_at_once_do_what_one_does(bench: Bench) -> None:
 
 
 async def test_a_pass_over_what_is_idle_reads_no_journal(bench: Bench) -> None:
+    """SWP-6."""
     for _ in range(20):
         owner = await bench.running()
         await owner.suspend(OnChannel(f"{owner.execution.eid}.signature"))

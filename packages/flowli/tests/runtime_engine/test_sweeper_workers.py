@@ -57,6 +57,7 @@ async def test_a_worker_with_other_code_is_given_what_its_code_was_parked_for(be
 
 
 async def test_a_code_that_parked_it_again_is_not_asked_a_second_time(bench: Bench) -> None:
+    """RPL-22."""
     eid = await parked_by(bench, "a", "b")
     for ref in ("a", "b", "c"):
         await announce(bench, codes("1", ref))

@@ -92,6 +92,7 @@ async def test_what_is_over_leaves_the_control_log_and_what_lives_stays(bench: B
 
 
 async def test_an_observer_that_comes_later_sees_the_same_of_what_is_left(bench: Bench, tmp_path: Path) -> None:
+    """RET-7."""
     gone, waiting = await years(bench)
     early = WorkflowProjection(str(tmp_path / "early.db"), bench.ports.control)
     await early.catch_up()
@@ -111,6 +112,7 @@ async def test_an_observer_that_comes_later_sees_the_same_of_what_is_left(bench:
 
 
 async def test_an_observer_that_slept_through_it_goes_on(bench: Bench, tmp_path: Path) -> None:
+    """RET-7."""
     await years(bench)
     slept = WorkflowProjection(str(tmp_path / "slept.db"), bench.ports.control)
     fold = ControlFold()
@@ -131,6 +133,7 @@ async def test_an_observer_that_slept_through_it_goes_on(bench: Bench, tmp_path:
 
 
 async def test_nothing_is_deleted_before_the_grace_of_its_boundary_is_over(bench: Bench) -> None:
+    """RET-2."""
     await years(bench)
     dropped: list[Any] = []
     real = bench.ports.control.drop
@@ -165,6 +168,7 @@ async def test_a_sweeper_that_runs_on_is_not_disturbed(bench: Bench) -> None:
 
 
 async def test_old_messages_of_global_channels_are_removed_and_young_ones_stay(bench: Bench) -> None:
+    """RET-7."""
     eid = await bench.engine.start("sign", "contract")
     await bench.drain()
     await (await bench.own(eid)).suspend(OnChannel("news"))

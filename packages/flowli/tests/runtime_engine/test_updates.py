@@ -83,6 +83,7 @@ async def _await(future: Any) -> Any:
 
 
 async def test_an_update_is_answered(bench: Bench) -> None:
+    """WAI-18."""
     eid = await started(bench, "basket", 2)
     assert await asked(bench, bench.engine.update(eid, "add", "lamp")) == [1]
     assert await asked(bench, bench.engine.update(eid, "add", "chair")) == [2]
@@ -96,6 +97,7 @@ async def test_an_update_made_before_the_workflow_asks_for_one_is_kept(bench: Be
 
 
 async def test_what_the_validator_refuses_does_not_count_and_is_told(bench: Bench) -> None:
+    """WAI-18."""
     eid = await started(bench, "basket", 2)
     await asked(bench, bench.engine.update(eid, "add", "lamp"))
     (refused,) = await asked(bench, bench.engine.update(eid, "add", "lamp"))
@@ -133,6 +135,7 @@ async def test_who_waits_for_an_update_can_give_up_at_an_instant(bench: Bench) -
 
 
 async def test_one_key_is_one_update_and_other_content_is_refused(bench: Bench) -> None:
+    """WAI-18."""
     eid = await started(bench, "basket", 2)
     assert await asked(bench, *(bench.engine.update(eid, "add", "lamp", key="k") for _ in range(3))) == [1, 1, 1]
     with pytest.raises(DispatchConflict, match="another key"):

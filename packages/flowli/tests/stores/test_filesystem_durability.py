@@ -88,6 +88,7 @@ KILLER = textwrap.dedent("""
 
 
 def test_killed_at_any_system_call_a_key_is_absent_or_whole(tmp_path: Path) -> None:
+    """STO-1."""
     done = subprocess.run(
         [sys.executable, "-c", KILLER, str(tmp_path), ",".join(CALLS)], capture_output=True, text=True, check=False
     )
@@ -164,6 +165,7 @@ async def durable(tmp_path: Path) -> FilesystemStore:
 async def test_create_goes_to_the_disk_before_its_name_and_its_name_before_success(
     durable: FilesystemStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """STO-2."""
     recorder = Recorder(monkeypatch, tmp_path / "bucket")
     await durable.put("a/b/c", b"x", if_absent=True)
     first = list(recorder.calls)
@@ -191,6 +193,7 @@ async def test_create_goes_to_the_disk_before_its_name_and_its_name_before_succe
 async def test_replace_and_delete_reach_the_disk_before_success(
     durable: FilesystemStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """STO-2."""
     key = "t/2026-11-30T14:25:14.123456Z"
     won = await durable.put(key, b"x", if_absent=True)
     assert isinstance(won, Won)

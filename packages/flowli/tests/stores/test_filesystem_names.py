@@ -45,6 +45,7 @@ def test_no_two_keys_meet_in_one_path_even_where_case_is_ignored(some: set[str])
 
 @given(keys)
 def test_path_stays_inside_is_short_and_tells_the_key(key: str) -> None:
+    """STO-7."""
     folders, name = place(key)
     for one in (*folders, name):
         assert 0 < len(one.encode()) <= 255
@@ -135,6 +136,7 @@ async def test_listing_what_is_due_reads_only_its_folders_and_stats_nothing(
 
 
 async def test_temp_files_and_strangers_are_not_listed(store: FilesystemStore, tmp_path: Path) -> None:
+    """STO-6."""
     await store.put("a/b", b"x")
     root = tmp_path / "bucket"
     (root / ".tmp" / "half=").write_bytes(b"x")

@@ -44,6 +44,7 @@ WORKER = textwrap.dedent("""
 
 
 async def test_two_processes_share_a_folder_and_lose_nothing(store: FilesystemStore, tmp_path: Path) -> None:
+    """STO-5."""
     await store.put("n", b"0")
     processes = [
         await asyncio.create_subprocess_exec(

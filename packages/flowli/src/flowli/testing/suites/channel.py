@@ -37,6 +37,7 @@ class ChannelSuite(PortSuite):
         assert await ports.channel.end("orders") == START
 
     async def test_messages_come_back_in_order_and_equal(self, ports: Ports) -> None:
+        """WAI-2."""
         sent = [await ports.channel.send(_message({"n": [n, None, "ü"]}, message_id=f"m-{n}")) for n in range(5)]
         assert [message.seq for message in sent] == [1, 2, 3, 4, 5]
         found = await ports.channel.read("orders")
@@ -160,6 +161,7 @@ class ChannelSuite(PortSuite):
         assert list(await ports.channel.markers("nobody")) == []
 
     async def test_sender_or_receiver_sees_the_other(self, ports: Ports) -> None:
+        """WAI-5."""
         for n in range(20):
             channel, eid = f"orders-{n}", new_eid()
 

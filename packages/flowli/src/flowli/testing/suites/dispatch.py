@@ -35,6 +35,7 @@ class DispatchSuite(PortSuite):
         assert (again.won, again.value) == (False, {"by": "first"})
 
     async def test_of_many_claims_exactly_one_wins(self, ports: Ports) -> None:
+        """WAI-21."""
         claims = await asyncio.gather(*(ports.dispatch.claim("slot", n) for n in range(16)))
         winners = [n for n, claim in enumerate(claims) if claim.won]
         assert len(winners) == 1

@@ -48,6 +48,7 @@ class JournalSuite(PortSuite):
         assert (found.entries, found.position) == ((), START)
 
     async def test_entries_come_back_in_order_numbered_from_1(self, ports: Ports) -> None:
+        """JRN-1, JRN-2."""
         eid = new_eid()
         first = await _append(ports.journal, eid, [entry("a"), entry("b")])
         second = await _append(ports.journal, eid, [entry("c")], first)
@@ -136,6 +137,7 @@ class JournalSuite(PortSuite):
         assert _values((await ports.journal.read(eid)).entries) == ["mine"]
 
     async def test_of_many_appends_after_one_position_exactly_one_is_appended(self, ports: Ports) -> None:
+        """OWN-3."""
         eid = new_eid()
         start = await _append(ports.journal, eid, [entry("start")])
         racing = (
@@ -168,6 +170,7 @@ class JournalSuite(PortSuite):
         assert found.position == Position(20, 20)
 
     async def test_a_reader_never_sees_part_of_a_commit(self, ports: Ports) -> None:
+        """JRN-3."""
         eid, done = new_eid(), False
 
         async def write() -> None:

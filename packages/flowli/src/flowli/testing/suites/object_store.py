@@ -162,6 +162,7 @@ class ObjectStoreSuite:
         assert isinstance(await store.put(f"{base}a", b"three", if_version=version), Lost)
 
     async def test_of_racing_creators_one_wins(self, store: ObjectStore, base: str) -> None:
+        """STO-3."""
         for round_number in range(5):
             key = f"{base}race/{round_number}"
             results = await asyncio.gather(
@@ -174,6 +175,7 @@ class ObjectStoreSuite:
                 assert await _body(store, key) == str(winners[0]).encode()
 
     async def test_of_racing_swaps_one_wins(self, store: ObjectStore, base: str) -> None:
+        """STO-3."""
         version = await _won(store, f"{base}a", b"start")
         for round_number in range(5):
             results = await asyncio.gather(
@@ -229,6 +231,7 @@ class ObjectStoreSuite:
         await store.delete_many([])
 
     async def test_list_is_in_byte_order(self, store: ObjectStore, base: str) -> None:
+        """STO-6."""
         names = ["B", "a", "a-b", "a.b", "a/b", "a/b/c", "a0", "aB", "ab", "b", "~"]
         for name in reversed(names):
             await _won(store, base + name, b"x")
@@ -249,6 +252,7 @@ class ObjectStoreSuite:
         assert await _keys(store, base, after=f"{base}c") == []
 
     async def test_list_in_pages_gives_each_key_once(self, store: ObjectStore, base: str) -> None:
+        """STO-6."""
         names = sorted(f"{n % 7}/{n:03d}" for n in range(25))
         await asyncio.gather(*(store.put(base + name, b"x") for name in names))
         for size in (1, 4, 25, 26):
@@ -295,6 +299,7 @@ class ObjectStoreSuite:
                 await store.list(prefix)
 
     async def test_fork_sees_the_same_objects(self, store: ObjectStore, base: str) -> None:
+        """STO-5."""
         await _won(store, f"{base}a", b"one")
         other = store.fork()
         try:

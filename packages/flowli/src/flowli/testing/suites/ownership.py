@@ -69,6 +69,7 @@ class OwnershipSuite(PortSuite):
         assert (await self._read(ports, eid)).holder == winners[0].holder
 
     async def test_of_many_takeovers_exactly_one_gets_it(self, ports: Ports) -> None:
+        """OWN-2."""
         eid = new_eid()
         await self._take(ports, eid)
         seen = await self._read(ports, eid)
@@ -83,6 +84,7 @@ class OwnershipSuite(PortSuite):
         assert (await self._read(ports, eid)).holder == winners[0].holder
 
     async def test_the_epoch_that_the_journal_released_is_free(self, ports: Ports) -> None:
+        """OWN-5."""
         eid = new_eid()
         await self._take(ports, eid)
         refused = await ports.ownership.acquire(eid, _holder("w-2"), self.ttl_s, free_epoch=0)
@@ -191,6 +193,7 @@ class OwnershipSuite(PortSuite):
         assert taken.lease.epoch == 2
 
     async def test_a_request_makes_a_lease_of_epoch_0(self, ports: Ports) -> None:
+        """OWN-17."""
         eid = new_eid()
         left = await ports.ownership.request(eid, _request("r-1"))
         assert (left.epoch, left.holder, left.requests) == (0, None, (_request("r-1"),))
@@ -241,6 +244,7 @@ class OwnershipSuite(PortSuite):
         assert (found.epoch, sorted(_ids(found))) == (2, names)
 
     async def test_requests_survive_release_takeover_and_force(self, ports: Ports) -> None:
+        """OWN-9."""
         eid = new_eid()
         lease = await self._take(ports, eid)
         await ports.ownership.request(eid, _request("r-1"))

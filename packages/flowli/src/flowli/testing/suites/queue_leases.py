@@ -16,12 +16,14 @@ class QueueLeases(QueueTests):
     """Holding, renewing, losing, giving back."""
 
     async def test_a_held_task_is_given_to_nobody(self, ports: Ports, elapse: Elapse) -> None:
+        """QUE-2."""
         await ports.queue.enqueue(task_for())
         await self.take(ports, elapse)
         assert await self.nothing(ports, "w-2")
         assert await self.nothing(ports, "w-1")
 
     async def test_an_acked_task_is_gone(self, ports: Ports, elapse: Elapse) -> None:
+        """QUE-3."""
         task = task_for()
         await ports.queue.enqueue(task)
         leases = await self.take(ports, elapse)
@@ -49,6 +51,7 @@ class QueueLeases(QueueTests):
         assert again.epoch > lease.epoch
 
     async def test_a_nacked_task_waits_for_its_delay(self, ports: Ports, elapse: Elapse) -> None:
+        """QUE-3."""
         await ports.queue.enqueue(task_for())
         (lease,) = await self.take(ports, elapse)
         await ports.queue.nack(lease, delay_s=self.ttl_s * 2)
@@ -62,6 +65,7 @@ class QueueLeases(QueueTests):
     async def test_a_task_whose_holder_is_silent_is_taken_over_and_its_deaths_rise(
         self, ports: Ports, elapse: Elapse
     ) -> None:
+        """QUE-3."""
         await ports.queue.enqueue(task_for())
         (old,) = await self.take(ports, elapse)
         assert await self.nothing(ports, "w-2")

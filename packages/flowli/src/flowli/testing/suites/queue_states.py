@@ -16,6 +16,7 @@ class QueueStates(QueueTests):
     """What keeps a task from being taken."""
 
     async def test_a_delayed_task_is_invisible_until_it_is_promoted(self, ports: Ports, elapse: Elapse) -> None:
+        """QUE-5."""
         task = task_for(after=60)
         assert await ports.queue.enqueue(task)
         assert not await ports.queue.enqueue(task)
@@ -42,7 +43,7 @@ class QueueStates(QueueTests):
         assert await self.nothing(ports)
 
     async def test_a_promoted_task_that_is_done_does_not_come_again(self, ports: Ports, elapse: Elapse) -> None:
-        """Promotion may come before, between and after the two halves of an ack; the task runs once."""
+        """Promotion may come before, between and after the two halves of an ack; the task runs once (QUE-5)."""
         for n in range(10):
             await ports.queue.enqueue(task_for(str(n), after=60))
             await ports.queue.promote("finance", after_s(60))
@@ -134,6 +135,7 @@ class QueueStates(QueueTests):
         assert await ports.queue.settings("other") == QueueSettings()
 
     async def test_a_paused_queue_gives_nothing_and_takes_all(self, ports: Ports, elapse: Elapse) -> None:
+        """QUE-10."""
         await ports.queue.configure("finance", QueueSettings(paused="month end"))
         assert await ports.queue.enqueue(task_for())
         assert await self.nothing(ports)
@@ -141,6 +143,7 @@ class QueueStates(QueueTests):
         await self.take(ports, elapse)
 
     async def test_no_more_tasks_are_held_than_the_queue_allows(self, ports: Ports, elapse: Elapse) -> None:
+        """QUE-8."""
         await ports.queue.configure("finance", QueueSettings(concurrency=2))
         for n in range(4):
             await ports.queue.enqueue(task_for(str(n), at_s=n))
@@ -152,6 +155,7 @@ class QueueStates(QueueTests):
         assert await self.nothing(ports, "w-3")
 
     async def test_no_more_tasks_are_started_than_the_rate_allows(self, ports: Ports, elapse: Elapse) -> None:
+        """QUE-8."""
         await ports.queue.configure("finance", QueueSettings(rate=2, rate_period_s=self.ttl_s * 2))
         for n in range(5):
             await ports.queue.enqueue(task_for(str(n), at_s=n))

@@ -37,6 +37,7 @@ class QueueTaking(QueueTests):
         assert sorted(taken, key=lambda task: task.task_id) == sorted(written, key=lambda task: task.task_id)
 
     async def test_tasks_come_by_priority_and_then_by_the_instant_of_their_cause(self, ports: Ports) -> None:
+        """QUE-1."""
         order = [(0, 9), (0, 10), (7, 1), (50, -3), (50, 0.000001), (50, 2), (50, 100), (99, 0)]
         tasks = [task_for(str(n), at_s=at_s, priority=priority) for n, (priority, at_s) in enumerate(order)]
         for n in (5, 2, 7, 0, 3, 6, 1, 4):
@@ -44,6 +45,7 @@ class QueueTaking(QueueTests):
         assert tasks_of(await ports.queue.dequeue("finance", "w-1", self.ttl_s, limit=8)) == tasks
 
     async def test_a_task_is_put_once_however_many_put_it(self, ports: Ports, elapse: Elapse) -> None:
+        """QUE-4."""
         task = task_for()
         others = [replace(task, enqueued_by=by(worker=f"w-{n}")) for n in range(8)]
         done = await asyncio.gather(*(ports.queue.enqueue(other) for other in others))
@@ -68,6 +70,7 @@ class QueueTaking(QueueTests):
         assert len(await ports.queue.dequeue("finance", "w-1", self.ttl_s, limit=3)) == 3
 
     async def test_a_task_is_given_to_one_worker_at_a_time(self, ports: Ports, elapse: Elapse) -> None:
+        """QUE-2."""
         tasks = [task_for(str(n), at_s=n) for n in range(24)]
         for task in tasks:
             await ports.queue.enqueue(task)

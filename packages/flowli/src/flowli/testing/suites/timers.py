@@ -32,6 +32,7 @@ class TimersSuite(PortSuite):
         assert list(await ports.timers.pending()) == in_order
 
     async def test_a_timer_is_due_at_its_very_instant_and_not_before(self, ports: Ports) -> None:
+        """WAI-8."""
         timer = _timer(10)
         await ports.timers.set(timer)
         assert list(await ports.timers.due(Timestamp(timer.due_at.us - 1))) == []
