@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from functools import cache
 
-from flowli.cairn.errors import KeyRefused, StoreConfigError
-from flowli.cairn.keys import check_key
+from flowli.cairn.errors import StoreConfigError
+from flowli.cairn.remote.settings import Form, check_endpoint, check_prefix_setting, one_of
 
 __all__ = ["AzureConfig"]
 
-_HOW = "Write for example az://my-container/prefix?account=myaccount"
-_SECRETS = ("connection_string", "account_key", "sas_token")
+_EXAMPLE = "az://my-container/prefix?account=myaccount"
+_HOW = f"Write for example {_EXAMPLE}"
 _CONTAINER = re.compile(r"(?!.*--)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", re.ASCII)
+_TIERS = ("", "Hot", "Cool", "Cold")
 _ACCOUNT = re.compile(r"[a-z0-9]{3,24}", re.ASCII)
-_MAX_PREFIX_BYTES = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +30,8 @@ class AzureConfig:
             ``AZURE_STORAGE_ACCOUNT``.
         endpoint_url: address of the account; empty for ``https://{account}.blob.core.windows.net``.
         encryption_scope: for new blobs; empty for that of the container.
+        customer_key_file: holds 32 bytes as base64, with which the service encrypts and which it does not keep.
+        access_tier: of new blobs: ``Hot``, ``Cool`` or ``Cold``; empty for that of the account.
         connections: the most requests at once; as many threads and connections are kept.
         connect_timeout_s: seconds to wait for a connection.
         read_timeout_s: seconds to wait for each part of an answer.
@@ -45,6 +46,8 @@ class AzureConfig:
     account: str = ""
     endpoint_url: str = ""
     encryption_scope: str = ""
+    customer_key_file: str = ""
+    access_tier: str = ""
     connections: int = 32
     connect_timeout_s: float = 3.0
     read_timeout_s: float = 8.0
@@ -54,26 +57,29 @@ class AzureConfig:
 
     def __post_init__(self) -> None:
         if not _CONTAINER.fullmatch(self.container):
-            raise StoreConfigError(f"{self.container!r} cannot be the name of a container", _HOW)
-        _check_prefix(self.prefix)
-        if self.account and not _ACCOUNT.fullmatch(self.account):
-            raise StoreConfigError(f"{self.account!r} cannot be the name of a storage account", _HOW)
-        if self.endpoint_url and urlsplit(self.endpoint_url).scheme not in ("http", "https"):
             raise StoreConfigError(
-                f"endpoint_url={self.endpoint_url!r} is not an address", "Begin it with https:// or http://"
+                f"{self.container!r} cannot be the name of a container", f"Write for example {_EXAMPLE}"
             )
+        check_prefix_setting("container", self.prefix)
+        if self.account and not _ACCOUNT.fullmatch(self.account):
+            raise StoreConfigError(
+                f"{self.account!r} cannot be the name of a storage account", f"Write for example {_EXAMPLE}"
+            )
+        one_of("access_tier", self.access_tier, _TIERS)
+        check_endpoint(self.endpoint_url)
+        if self.customer_key_file and self.encryption_scope:
+            raise StoreConfigError("Both encryption_scope and customer_key_file are set", "Leave one of them out")
 
     @property
     def url(self) -> str:
         """The URL that opens the same container, without secrets."""
-        said = [(one.name, getattr(self, one.name), one.default) for one in fields(self)]
-        query = {
-            name: f"{value:g}" if isinstance(value, float) else str(value)
-            for name, value, default in said
-            if name not in ("container", "prefix", *_SECRETS) and value != default
-        }
-        path = f"{self.container}/{quote(self.prefix.rstrip('/'))}" if self.prefix else self.container
-        return f"az://{path}" + (f"?{urlencode(query, safe=':/')}" if query else "")
+        return _form().write(self)
+
+    @property
+    def where(self) -> str:
+        """The service and the container in words."""
+        at = self.endpoint_url or (f"account {self.account}" if self.account else "")
+        return f"az://{self.container}" + (f" at {at}" if at else "")
 
     @classmethod
     def from_url(cls, url: str) -> AzureConfig:
@@ -82,19 +88,8 @@ class AzureConfig:
         Raises:
             StoreConfigError: the URL has another form.
         """
-        scheme, colon, rest = url.partition("://")
-        path, _, query = rest.partition("?")
-        if scheme != "az" or not colon:
-            raise StoreConfigError(f"{url.partition('?')[0]!r} is not the URL of a container", _HOW)
-        container, _, prefix = path.partition("/")
-        settings: dict[str, object] = dict(parse_qsl(query, keep_blank_values=True))
-        for name in (*_SECRETS, "sig"):
-            if name in settings:
-                raise StoreConfigError(
-                    f"A storage URL may not hold {name!r}, for URLs are logged",
-                    "Set AZURE_STORAGE_SAS_TOKEN, AZURE_STORAGE_KEY or AZURE_STORAGE_CONNECTION_STRING",
-                )
-        return cls._made(unquote(container), {"prefix": unquote(prefix), **settings})
+        container, prefix, settings = _form().split(url)
+        return cls(container, **_form().read({"prefix": prefix, **settings}))
 
     @classmethod
     def from_config(cls, config: Mapping[str, object]) -> AzureConfig:
@@ -103,45 +98,18 @@ class AzureConfig:
         Raises:
             StoreConfigError: a setting is unknown, missing or of the wrong type.
         """
-        container = config.get("container")
-        if not isinstance(container, str):
-            raise StoreConfigError("The storage mapping has no 'container'", "Add the name of the container")
-        given = {name: value for name, value in config.items() if name not in ("type", "container")}
-        return cls._made(container, given)
-
-    @classmethod
-    def _made(cls, container: str, settings: Mapping[str, object]) -> AzureConfig:
-        known = {one.name: type(one.default) for one in fields(cls) if one.name != "container"}
-        given: dict[str, object] = {}
-        for name, value in settings.items():
-            if name not in known:
-                near = get_close_matches(name, known, 1)
-                hint = f"Did you mean {near[0]!r}" if near else f"There are {', '.join(known)}"
-                raise StoreConfigError(f"A container of Azure has no setting {name!r}", hint)
-            given[name] = _read(name, value, known[name])
-        prefix = str(given.pop("prefix", "")).strip("/")
-        return cls(container, f"{prefix}/" if prefix else "", **given)  # type: ignore[arg-type]
+        container, settings = _form().place_of(config)
+        return cls(container, **_form().read(settings))
 
 
-def _check_prefix(prefix: str) -> None:
-    try:
-        if prefix:
-            check_key(prefix.removesuffix("/"), _MAX_PREFIX_BYTES)
-    except KeyRefused as error:
-        raise StoreConfigError(f"The prefix of the container URL cannot be used: {error.fact}", error.advice) from None
-
-
-def _read(name: str, value: object, kind: type) -> object:
-    """A setting in its own type; text is read as in a URL."""
-    if kind is str and isinstance(value, str):
-        return value
-    if kind in (int, float) and isinstance(value, str | int | float) and not isinstance(value, bool):
-        try:
-            number = int(value) if kind is int else float(value)
-        except ValueError:
-            number = 0
-        if 0 < number < 10_000:
-            return number
-    wanted = "a text" if kind is str else "a number above 0"
-    shown = "…" if name in _SECRETS else repr(value)
-    raise StoreConfigError(f"{name}={shown} makes no sense", f"Give {wanted}")
+@cache
+def _form() -> Form:
+    return Form(
+        scheme="az",
+        place="container",
+        owner="Azure",
+        example=_EXAMPLE,
+        fields=fields(AzureConfig),
+        secrets=("connection_string", "account_key", "sas_token", "sig"),
+        instead="Set AZURE_STORAGE_SAS_TOKEN, AZURE_STORAGE_KEY or AZURE_STORAGE_CONNECTION_STRING",
+    )

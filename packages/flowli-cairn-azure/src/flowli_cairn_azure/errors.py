@@ -20,9 +20,6 @@ network: then it is a plain ``StoreError``, which nobody tries again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 from azure.core.exceptions import (
     ClientAuthenticationError,
     HttpResponseError,
@@ -42,8 +39,9 @@ from flowli.cairn.errors import (
     StoreUnavailable,
     StoreUnsuitable,
 )
+from flowli.cairn.remote.causes import causes, failing, one_line
+from flowli.cairn.remote.dialect import Call
 from flowli.cairn.write import Unknown
-from flowli_cairn_azure.config import AzureConfig
 
 __all__ = ["Call", "answered", "expired", "fate", "refusal", "unusable"]
 
@@ -68,29 +66,6 @@ _NO_CONNECTION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Which request failed.
-
-    Attributes:
-        verb: ``get``, ``put``, ``delete``, ``delete_many`` or ``list``.
-        config: of the container.
-        reached: whether the service has ever answered.
-        tries: how many requests have failed, if it has not.
-    """
-
-    verb: str
-    config: AzureConfig
-    reached: bool = True
-    tries: int = 0
-
-    @property
-    def where(self) -> str:
-        """The service and the container in words."""
-        at = self.config.endpoint_url or (f"account {self.config.account}" if self.config.account else "")
-        return f"az://{self.config.container}" + (f" at {at}" if at else "")
-
-
 def answered(error: Exception) -> bool:
     """Whether the error is an answer of the service."""
     return isinstance(error, HttpResponseError) and error.status_code is not None
@@ -110,12 +85,12 @@ def fate(error: Exception, call: Call) -> Unknown:
     if isinstance(error, HttpResponseError) and error.status_code is not None:
         code, status = _code(error), error.status_code
         named = code in _THROTTLED | _HELD | _LEASED | _MISSING
-        if not named and (status in (408, 409) or _failing(status)):
+        if not named and (status in (408, 409) or failing(status)):
             return Unknown(f"Azure answered a {call.verb} with {status} {code}")
         raise refusal(error, call) from error
     if isinstance(error, ClientAuthenticationError) or _not_sent(error) or _untrusted(error):
         raise refusal(error, call) from error
-    return Unknown(f"no whole answer came to a {call.verb} ({_said(error)})")
+    return Unknown(f"no whole answer came to a {call.verb} ({one_line(error)})")
 
 
 def refusal(error: Exception, call: Call) -> StoreError:
@@ -129,26 +104,24 @@ def refusal(error: Exception, call: Call) -> StoreError:
         )
     if _untrusted(error):
         return StoreConfigError(
-            f"The certificate of {call.where} is not trusted: {_said(error)}",
+            f"The certificate of {call.where} is not trusted: {one_line(error)}",
             "Check endpoint_url, or name the authority in REQUESTS_CA_BUNDLE",
         )
     kind = StoreUnavailable if call.reached else StoreError
     if _not_sent(error):
         return kind(
-            f"{call.where} cannot be reached: {_said(error)}", "Check the account, endpoint_url and the network"
+            f"{call.where} cannot be reached: {one_line(error)}", "Check the account, endpoint_url and the network"
         )
     if isinstance(error, TimeoutError | ServiceResponseTimeoutError):
         return kind(f"{call.where} gave no answer in time", "Check the storage URL, the credentials and the network")
     kind = StoreUnavailable if call.reached or call.tries < _TRIES else StoreError
-    return kind(f"{call.where} gave no whole answer to a {call.verb}: {_said(error)}", "Check the storage URL")
+    return kind(f"{call.where} gave no whole answer to a {call.verb}: {one_line(error)}", "Check the storage URL")
 
 
 def unusable(error: Exception, call: Call) -> StoreError:
     """The error of the cairn for settings with which no client can be made."""
-    if isinstance(error, StoreError):
-        return error
     return StoreConfigError(
-        f"The settings of {call.where} cannot be used: {_said(error)}",
+        f"The settings of {call.where} cannot be used: {one_line(error)}",
         "Correct the storage URL, the connection string or the key",
     )
 
@@ -169,7 +142,7 @@ def _refused(error: HttpResponseError, call: Call) -> StoreError:
         return StorePermission(f"Somebody holds a lease on a blob of {call.where} ({said})", "Break the lease")
     if code in ("BlobArchived", "BlobBeingRehydrated"):
         return StoreUnsuitable(f"A blob of {call.where} is archived", "Take wf/ and logs/ out of lifecycle rules")
-    if status in (408, 409) or _failing(status):
+    if status in (408, 409) or failing(status):
         return StoreUnavailable(f"{call.where} failed at a {call.verb} ({said})", "Try again later")
     if status in (401, 403):
         return _forbidden(error, said, call)
@@ -183,7 +156,7 @@ def _refused(error: HttpResponseError, call: Call) -> StoreError:
 
 
 def _forbidden(error: HttpResponseError, said: str, call: Call) -> StorePermission:
-    code, detail = _code(error), _said(error)
+    code, detail = _code(error), one_line(error)
     if code in ("AuthenticationFailed", "InvalidAuthenticationInfo", "NoAuthenticationInformation"):
         if "Date header" in detail or "date header" in detail:
             return StorePermission(
@@ -205,34 +178,12 @@ def _code(error: HttpResponseError) -> str:
     return str(getattr(code, "value", code) or "")
 
 
-def _failing(status: int) -> bool:
-    return status >= 500 and status not in (501, 507)
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and those that it wraps: the SDK's libraries wrap each other's."""
-    seen: list[BaseException] = []
-    waiting = [error]
-    while waiting:
-        one = waiting.pop()
-        if one in seen:
-            continue
-        seen.append(one)
-        yield one
-        inner = [*one.args, getattr(one, "reason", None), getattr(one, "inner_exception", None), one.__cause__]
-        waiting += [each for each in inner if isinstance(each, BaseException)]
-
-
 def _not_sent(error: Exception) -> bool:
     """Whether no connection came about. The SDK's own word for it covers more than that."""
     refused_by_sdk = isinstance(error, ServiceRequestError) and error.inner_exception is None
-    return refused_by_sdk or any(isinstance(one, _NO_CONNECTION) for one in _causes(error))
+    return refused_by_sdk or any(isinstance(one, _NO_CONNECTION) for one in causes(error))
 
 
 def _untrusted(error: Exception) -> bool:
     # Other errors of TLS may come in the middle of an answer; this one comes before a request is sent.
-    return any(isinstance(one, http.SSLError) for one in _causes(error)) and "CERTIFICATE_VERIFY_FAILED" in str(error)
-
-
-def _said(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return any(isinstance(one, http.SSLError) for one in causes(error)) and "CERTIFICATE_VERIFY_FAILED" in str(error)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Sequence
 from datetime import datetime
-from email.utils import parsedate_to_datetime
+from functools import cached_property
 from typing import Any, cast
 
 from azure.core import MatchConditions
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
 from azure.core.paging import PageIterator
 from azure.core.pipeline import PipelineResponse
-from azure.storage.blob import BlobProperties
+from azure.storage.blob import BlobProperties, CustomerProvidedEncryptionKey, StandardBlobTier
 
+from flowli.cairn.remote.clock import age_s, instant
+from flowli.cairn.remote.settings import customer_key
 from flowli.cairn.store import Listed, Object, Page
 from flowli.cairn.write import Gone, Lost, Won
 from flowli_cairn_azure.client import AzureClient
@@ -37,29 +41,42 @@ class Requests:
     """
 
     def __init__(self, config: AzureConfig) -> None:
+        self._config = config
         self._prefix = config.prefix
-        self._scope = {"encryption_scope": config.encryption_scope} if config.encryption_scope else {}
+        self._new: dict[str, Any] = {}
+        if config.encryption_scope:
+            self._new["encryption_scope"] = config.encryption_scope
+        if config.access_tier:
+            self._new["standard_blob_tier"] = StandardBlobTier(config.access_tier)
+
+    @cached_property
+    def _customer_key(self) -> dict[str, Any]:
+        if not self._config.customer_key_file:
+            return {}
+        key = customer_key(self._config.customer_key_file)
+        digest = b64encode(hashlib.sha256(key).digest()).decode()
+        return {"cpk": CustomerProvidedEncryptionKey(key_value=b64encode(key).decode(), key_hash=digest)}
 
     def get(self, client: AzureClient, key: str) -> Object | None:
         """Read a key; None if the service says that it is absent."""
         clock = _Clock()
         blob = client.container.get_blob_client(self._prefix + key)
         try:
-            reader = blob.download_blob(raw_response_hook=clock.note)
+            reader = blob.download_blob(raw_response_hook=clock.note, **self._customer_key)
             data = reader.readall()
         except ResourceNotFoundError as error:
             if _code(error) == _ABSENT:
                 return None
             raise
         found = reader.properties
-        return Object(data, _version(found.etag), _age_s(found.last_modified, clock.now))
+        return Object(data, _version(found.etag), age_s(found.last_modified, clock.now))
 
     def put(
         self, client: AzureClient, key: str, data: bytes, if_absent: bool, if_version: str | None
     ) -> Won | Lost | Gone:
         """Write a key. A condition that fails costs one request more if it named a version."""
         blob = client.container.get_blob_client(self._prefix + key)
-        options: dict[str, Any] = {**self._scope, **_condition(if_version)}
+        options: dict[str, Any] = {**self._new, **self._customer_key, **_condition(if_version)}
         try:
             done = blob.upload_blob(data, length=len(data), overwrite=not if_absent, **options)
         except ResourceExistsError as error:
@@ -70,7 +87,7 @@ class Requests:
             if _code(error) not in ("ConditionNotMet", "TargetConditionNotMet"):
                 raise
             # the same answer for a blob that has changed and for one that is gone
-            return Lost() if if_absent or blob.exists() else Gone()
+            return Lost() if if_absent or blob.exists(**self._customer_key) else Gone()
         return Won(_version(done["etag"]))
 
     def delete(self, client: AzureClient, key: str, if_version: str | None) -> Won | Lost | Gone:
@@ -85,7 +102,7 @@ class Requests:
         except ResourceModifiedError as error:
             if _code(error) != "ConditionNotMet":
                 raise
-            return Lost() if blob.exists() else Gone()
+            return Lost() if blob.exists(**self._customer_key) else Gone()
         return Won()
 
     def delete_many(self, client: AzureClient, keys: Sequence[str]) -> None:
@@ -116,7 +133,7 @@ class Requests:
         for page in pages:
             found = [(blob.name[cut:], blob) for blob in page]
             items = tuple(
-                Listed(key, _version(blob.etag), _age_s(blob.last_modified, clock.now))
+                Listed(key, _version(blob.etag), age_s(blob.last_modified, clock.now))
                 for key, blob in found
                 if after is None or key > after
             )
@@ -131,10 +148,7 @@ class _Clock:
     now: datetime | None = None
 
     def note(self, answer: PipelineResponse[Any, Any]) -> None:
-        try:
-            self.now = parsedate_to_datetime(answer.http_response.headers["Date"])
-        except (KeyError, ValueError):
-            self.now = None
+        self.now = instant(answer.http_response.headers)
 
 
 def _code(error: HttpResponseError) -> str:
@@ -151,7 +165,3 @@ def _condition(version: str | None) -> dict[str, Any]:
 def _version(etag: str) -> str:
     # quoted in headers, bare in listings
     return etag.strip('"')
-
-
-def _age_s(written: datetime | None, now: datetime | None) -> float | None:
-    return None if written is None or now is None else max(0.0, (now - written).total_seconds())

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from os import environ
 from typing import Any, Protocol
 
@@ -18,6 +17,7 @@ from google.oauth2.service_account import Credentials as KeyFile
 from requests import Response
 from requests.adapters import HTTPAdapter
 
+from flowli.cairn.remote.clock import instant
 from flowli_cairn_gcs.config import GcsConfig
 
 __all__ = ["Blob", "Bucket", "GcsClient", "Headers", "Listing", "make_client"]
@@ -73,8 +73,8 @@ class Headers(threading.local):
 
     def note(self, answer: Response, *_: object, **__: object) -> None:
         """Remember those of an answer."""
-        self.now = _instant(answer, "Date")
-        self.written = _instant(answer, "Last-Modified")
+        self.now = instant(answer.headers)
+        self.written = instant(answer.headers, "Last-Modified")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +137,3 @@ def _credentials(config: GcsConfig) -> tuple[Credentials, str | None]:
         return read, read.project_id
     found: tuple[Credentials, str | None] = google.auth.default(scopes=_SCOPES)
     return found
-
-
-def _instant(answer: Response, name: str) -> datetime | None:
-    try:
-        return parsedate_to_datetime(answer.headers[name])
-    except (KeyError, ValueError):
-        return None

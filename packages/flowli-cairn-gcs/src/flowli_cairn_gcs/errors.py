@@ -19,9 +19,6 @@ network: then it is a plain ``StoreError``, which nobody tries again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 from google.api_core.exceptions import GoogleAPICallError
 from google.auth import exceptions as auth
 from requests import exceptions as http
@@ -37,8 +34,9 @@ from flowli.cairn.errors import (
     StoreUnavailable,
     StoreUnsuitable,
 )
+from flowli.cairn.remote.causes import causes, failing, one_line
+from flowli.cairn.remote.dialect import Call
 from flowli.cairn.write import Unknown
-from flowli_cairn_gcs.config import GcsConfig
 
 __all__ = ["Call", "answered", "expired", "fate", "refusal", "unusable"]
 
@@ -62,28 +60,6 @@ _RIGHTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Which request failed.
-
-    Attributes:
-        verb: ``get``, ``put``, ``delete``, ``delete_many`` or ``list``.
-        config: of the bucket.
-        reached: whether the service has ever answered.
-        tries: how many requests have failed, if it has not.
-    """
-
-    verb: str
-    config: GcsConfig
-    reached: bool = True
-    tries: int = 0
-
-    @property
-    def where(self) -> str:
-        """The service and the bucket in words."""
-        return f"gs://{self.config.bucket}" + (f" at {self.config.endpoint_url}" if self.config.endpoint_url else "")
-
-
 def answered(error: Exception) -> bool:
     """Whether the error is an answer of the service."""
     return isinstance(error, GoogleAPICallError)
@@ -102,12 +78,12 @@ def fate(error: Exception, call: Call) -> Unknown:
     """
     if isinstance(error, GoogleAPICallError):
         status, said = _code(error)
-        if status in _UNSURE or (_failing(status) and not _throttling(status, said)):
+        if status in _UNSURE or (failing(status) and not _throttling(status, said)):
             return Unknown(f"Google Cloud Storage answered a {call.verb} with {status}: {said}")
         raise refusal(error, call) from error
     if _not_sent(error) or _untrusted(error) or isinstance(error, auth.GoogleAuthError):
         raise refusal(error, call) from error
-    return Unknown(f"no whole answer came to a {call.verb} ({_said(error)})")
+    return Unknown(f"no whole answer came to a {call.verb} ({one_line(error)})")
 
 
 def refusal(error: Exception, call: Call) -> StoreError:
@@ -118,16 +94,16 @@ def refusal(error: Exception, call: Call) -> StoreError:
         return _not_let_in(error, call)
     if _untrusted(error):
         return StoreConfigError(
-            f"The certificate of {call.where} is not trusted: {_said(error)}",
+            f"The certificate of {call.where} is not trusted: {one_line(error)}",
             "Check endpoint_url, or name the authority in REQUESTS_CA_BUNDLE",
         )
     kind = StoreUnavailable if call.reached else StoreError
     if _not_sent(error):
-        return kind(f"{call.where} cannot be reached: {_said(error)}", "Check endpoint_url and the network")
+        return kind(f"{call.where} cannot be reached: {one_line(error)}", "Check endpoint_url and the network")
     if isinstance(error, TimeoutError | http.ReadTimeout):
         return kind(f"{call.where} gave no answer in time", "Check the storage URL, the credentials and the network")
     kind = StoreUnavailable if call.reached or call.tries < _TRIES else StoreError
-    return kind(f"{call.where} gave no whole answer to a {call.verb}: {_said(error)}", "Check the storage URL")
+    return kind(f"{call.where} gave no whole answer to a {call.verb}: {one_line(error)}", "Check the storage URL")
 
 
 def unusable(error: Exception, call: Call) -> StoreError:
@@ -135,7 +111,7 @@ def unusable(error: Exception, call: Call) -> StoreError:
     if isinstance(error, auth.GoogleAuthError) and not isinstance(error, auth.MalformedError):
         return _not_let_in(error, call)
     return StoreConfigError(
-        f"The settings of {call.where} cannot be used: {_said(error)}", "Correct the storage URL or the key file"
+        f"The settings of {call.where} cannot be used: {one_line(error)}", "Correct the storage URL or the key file"
     )
 
 
@@ -152,11 +128,13 @@ def _not_let_in(error: auth.GoogleAuthError, call: Call) -> StoreError:
         )
     if isinstance(error, auth.TransportError):
         kind = StoreUnavailable if call.reached else StoreError
-        return kind(f"The token for {call.where} could not be fetched: {_said(error)}", "Check the network")
+        return kind(f"The token for {call.where} could not be fetched: {one_line(error)}", "Check the network")
     if error.retryable:
-        return StoreUnavailable(f"The token for {call.where} could not be renewed: {_said(error)}", "Try again later")
+        return StoreUnavailable(
+            f"The token for {call.where} could not be renewed: {one_line(error)}", "Try again later"
+        )
     return StorePermission(
-        f"The credentials for {call.where} have expired or were revoked ({_said(error)})",
+        f"The credentials for {call.where} have expired or were revoked ({one_line(error)})",
         "Renew them: gcloud auth application-default login, or a new key file",
     )
 
@@ -165,7 +143,7 @@ def _refused(error: GoogleAPICallError, call: Call) -> StoreError:
     status, said = _code(error)
     if _throttling(status, said):
         return StoreThrottled(f"{call.where} takes fewer requests than it gets ({said})", "Try again later")
-    if status in _UNSURE or _failing(status):
+    if status in _UNSURE or failing(status):
         return StoreUnavailable(f"{call.where} failed at a {call.verb} ({status} {said})", "Try again later")
     if status == 404:
         return StoreMissing(f"There is no bucket {call.where}", "Create it, or correct the storage URL")
@@ -198,32 +176,10 @@ def _throttling(status: int, said: str) -> bool:
     return status == 429 or (status in (403, 503) and any(one in said for one in _THROTTLED))
 
 
-def _failing(status: int) -> bool:
-    return status >= 500 and status not in (501, 507)
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and those that it wraps: the SDK's libraries wrap each other's."""
-    seen: list[BaseException] = []
-    waiting = [error]
-    while waiting:
-        one = waiting.pop()
-        if one in seen:
-            continue
-        seen.append(one)
-        yield one
-        inner = [*one.args, getattr(one, "reason", None), one.__cause__]
-        waiting += [each for each in inner if isinstance(each, BaseException)]
-
-
 def _not_sent(error: Exception) -> bool:
-    return isinstance(error, _BAD_SETTINGS) or any(isinstance(one, _NO_CONNECTION) for one in _causes(error))
+    return isinstance(error, _BAD_SETTINGS) or any(isinstance(one, _NO_CONNECTION) for one in causes(error))
 
 
 def _untrusted(error: Exception) -> bool:
     # Other errors of TLS may come in the middle of an answer; this one comes before a request is sent.
     return isinstance(error, http.SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error)
-
-
-def _said(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Sequence
+from functools import cached_property
 
 from google.api_core.exceptions import NotFound, PreconditionFailed
 
+from flowli.cairn.remote.clock import age_s
+from flowli.cairn.remote.settings import customer_key
 from flowli.cairn.store import Listed, Object, Page
 from flowli.cairn.write import Gone, Lost, Won
 from flowli_cairn_gcs.client import Blob, GcsClient
@@ -40,7 +43,7 @@ class Requests:
             if is_missing_bucket(error):
                 raise
             return None
-        return Object(data, str(blob.generation), _age_s(client.headers.written, client.headers.now))
+        return Object(data, str(blob.generation), age_s(client.headers.written, client.headers.now))
 
     def put(
         self, client: GcsClient, key: str, data: bytes, if_absent: bool, if_version: str | None
@@ -76,6 +79,11 @@ class Requests:
             return Lost() if self._exists(client, key) else Gone()
         return Won()
 
+    def delete_many(self, client: GcsClient, keys: Sequence[str]) -> None:
+        """Delete keys, each in a request of its own."""
+        for key in keys:
+            self.delete(client, key, None)
+
     def list(self, client: GcsClient, prefix: str, after: str | None, size: int) -> Page:
         """One page of keys with their versions and ages."""
         # No key lies between "x" and "x ", which is the least that follows it: the offset includes what it names.
@@ -96,11 +104,16 @@ class Requests:
             token = listing.next_page_token
             now = client.headers.now
             if blobs or token is None:  # the service may give an empty page in the middle of a listing
-                items = (Listed(one.name[cut:], str(one.generation), _age_s(one.time_created, now)) for one in blobs)
+                items = (Listed(one.name[cut:], str(one.generation), age_s(one.time_created, now)) for one in blobs)
                 return Page(tuple(items), token is not None)
 
     def _blob(self, client: GcsClient, key: str) -> Blob:
-        return client.bucket.blob(self._prefix + key, kms_key_name=self._config.kms_key_name or None)
+        kms = self._config.kms_key_name or None
+        return client.bucket.blob(self._prefix + key, kms_key_name=kms, encryption_key=self._customer_key)
+
+    @cached_property
+    def _customer_key(self) -> bytes | None:
+        return customer_key(self._config.customer_key_file) if self._config.customer_key_file else None
 
     def _exists(self, client: GcsClient, key: str) -> bool:
         return self._blob(client, key).exists(timeout=self._timeout, retry=None)
@@ -114,7 +127,3 @@ def is_missing_bucket(error: NotFound) -> bool:
 def _generation(version: str) -> int:
     # Versions of another store are no generations. 1 was never given to any object, so that the condition fails.
     return int(version) if version.isdecimal() else 1
-
-
-def _age_s(written: datetime | None, now: datetime | None) -> float | None:
-    return None if written is None or now is None else max(0.0, (now - written).total_seconds())

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Mapping
 
-from flowli.cairn.keys import MAX_KEY_BYTES, check_key, check_prefix
-from flowli.cairn.store import Capabilities, Object, Page
-from flowli.cairn.write import Gone, Lost, Unknown, Won
+from flowli.cairn.keys import MAX_KEY_BYTES
+from flowli.cairn.remote.dialect import Contact, Dialect
+from flowli.cairn.remote.store import RemoteStore
+from flowli.cairn.store import Capabilities
 from flowli.world import SYSTEM, World
-from flowli_cairn_gcs.calls import Calls, Contact
-from flowli_cairn_gcs.client import GcsClient
+from flowli_cairn_gcs import errors
+from flowli_cairn_gcs.client import GcsClient, make_client
 from flowli_cairn_gcs.config import GcsConfig
 from flowli_cairn_gcs.requests import PAGE, Requests
 
@@ -20,11 +19,12 @@ __all__ = ["GcsStore"]
 _BATCH = 100
 
 
-class GcsStore:
+class GcsStore(RemoteStore[GcsConfig, GcsClient]):
     """A bucket of Google Cloud Storage.
 
     A version is the generation of the object. Ages are by the clock of the service. An operation is one request; a
-    swap that fails takes one more, to tell a changed key from a missing one.
+    swap that fails takes one more, to tell a changed key from a missing one. Many keys are deleted each in a request
+    of its own.
 
     Args:
         config: which bucket, and how.
@@ -33,16 +33,14 @@ class GcsStore:
     """
 
     def __init__(self, config: GcsConfig, *, world: World = SYSTEM, contact: Contact | None = None) -> None:
-        self._config = config
-        self._world = world
-        self._calls = Calls(config, world, contact or Contact())
-        self._requests = Requests(config)
-        self._capabilities = Capabilities(
+        capabilities = Capabilities(
             max_key_bytes=MAX_KEY_BYTES,
             delete_many_size=_BATCH,
             per_key_write_interval_s=1.0,
             page_size=PAGE,
         )
+        requests = Requests(config)
+        super().__init__(config, _DIALECT, requests, capabilities, batch=1, world=world, contact=contact)
 
     @classmethod
     def from_url(cls, url: str, *, world: World = SYSTEM) -> GcsStore:
@@ -62,55 +60,18 @@ class GcsStore:
         """
         return cls(GcsConfig.from_config(config), world=world)
 
-    @property
-    def url(self) -> str:
-        """The URL that opens it, without secrets."""
-        return self._config.url
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """What this store can do."""
-        return self._capabilities
-
-    async def get(self, key: str) -> Object | None:
-        """Read a key."""
-        check_key(key)
-        return await self._calls.read("get", lambda client: self._requests.get(client, key))
-
-    async def put(
-        self, key: str, data: bytes, *, if_absent: bool = False, if_version: str | None = None
-    ) -> Won | Lost | Gone | Unknown:
-        """Write a key."""
-        check_key(key)
-
-        def work(client: GcsClient) -> Won | Lost | Gone:
-            return self._requests.put(client, key, data, if_absent, if_version)
-
-        return await self._calls.write("put", work)
-
-    async def delete(self, key: str, *, if_version: str | None = None) -> Won | Lost | Gone | Unknown:
-        """Delete a key."""
-        check_key(key)
-        return await self._calls.write("delete", lambda client: self._requests.delete(client, key, if_version))
-
-    async def delete_many(self, keys: Iterable[str]) -> None:
-        """Delete keys without conditions, each in a request of its own, as many at once as there are connections."""
-        checked = [check_key(key) for key in keys]
-        works = [partial(self._requests.delete, key=key, if_version=None) for key in checked]
-        await asyncio.gather(*(self._calls.read("delete_many", work) for work in works))
-
-    async def list(
-        self, prefix: str, *, after: str | None = None, limit: int | None = None, versions: bool = False
-    ) -> Page:
-        """One page of keys; versions and ages are always filled."""
-        check_prefix(prefix)
-        size = PAGE if limit is None else min(limit, PAGE)
-        return await self._calls.read("list", lambda client: self._requests.list(client, prefix, after, size))
-
     def fork(self) -> GcsStore:
         """The same bucket with a client and threads of its own."""
-        return GcsStore(self._config, world=self._world, contact=self._calls.contact)
+        return GcsStore(self.config, world=self.world, contact=self.contact)
 
-    async def close(self) -> None:
-        """Let requests under way end, then let go of connections and threads."""
-        await self._calls.close()
+
+_DIALECT: Dialect[GcsConfig, GcsClient] = Dialect(
+    name="flowli-gcs",
+    connect=make_client,
+    disconnect=GcsClient.close,
+    answered=errors.answered,
+    expired=errors.expired,
+    fate=errors.fate,
+    refusal=errors.refusal,
+    unusable=errors.unusable,
+)

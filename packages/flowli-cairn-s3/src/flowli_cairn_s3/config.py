@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from functools import cache
 
-from flowli.cairn.errors import KeyRefused, StoreConfigError
-from flowli.cairn.keys import check_key
+from flowli.cairn.errors import StoreConfigError
+from flowli.cairn.remote.settings import Form, check_endpoint, check_prefix_setting, one_of
 
 __all__ = ["S3Config"]
 
-_HOW = "Write for example s3://my-bucket/prefix?region=eu-central-1"
-_SECRETS = ("access_key_id", "secret_access_key", "session_token")
+_EXAMPLE = "s3://my-bucket/prefix?region=eu-central-1"
+_HOW = f"Write for example {_EXAMPLE}"
 _BUCKET = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,253}[a-zA-Z0-9]|arn:aws[a-z-]*:s3:[a-zA-Z0-9:/._-]+", re.ASCII)
-_MAX_PREFIX_BYTES = 120
 _ADDRESSING = ("auto", "path", "virtual")
 _SSE = ("", "AES256", "aws:kms", "aws:kms:dsse")
 
@@ -34,6 +32,7 @@ class S3Config:
         addressing: where the name of the bucket stands in requests: ``auto``, ``path`` or ``virtual``.
         sse: ``AES256``, ``aws:kms`` or ``aws:kms:dsse``; empty for what the bucket does by itself.
         kms_key_id: the key for ``aws:kms``; empty for the account's own.
+        customer_key_file: holds 32 bytes as base64, with which S3 encrypts and which it does not keep (SSE-C).
         storage_class: of new objects; empty for STANDARD.
         request_payer: this account pays for its requests to a bucket of another one.
         conditional_delete: the service evaluates If-Match on DELETE, as Amazon does; without, cairn writes tombstones.
@@ -51,6 +50,7 @@ class S3Config:
     addressing: str = "auto"
     sse: str = ""
     kms_key_id: str = ""
+    customer_key_file: str = ""
     storage_class: str = ""
     request_payer: bool = False
     conditional_delete: bool = True
@@ -69,30 +69,26 @@ class S3Config:
                 f"{self.bucket!r} is a directory bucket, which does not list its keys in order",
                 "Use a general purpose bucket",
             )
-        _check_prefix(self.prefix)
-        _one_of("addressing", self.addressing, _ADDRESSING)
-        _one_of("sse", self.sse, _SSE)
+        check_prefix_setting("bucket", self.prefix)
+        one_of("addressing", self.addressing, _ADDRESSING)
+        one_of("sse", self.sse, _SSE)
         if self.kms_key_id and not self.sse.startswith("aws:kms"):
             raise StoreConfigError("kms_key_id is set and sse is not a KMS kind", "Add sse=aws:kms")
-        if self.endpoint_url and urlsplit(self.endpoint_url).scheme not in ("http", "https"):
-            raise StoreConfigError(
-                f"endpoint_url={self.endpoint_url!r} is not an address", "Begin it with https:// or http://"
-            )
+        check_endpoint(self.endpoint_url)
+        if self.customer_key_file and self.sse:
+            raise StoreConfigError("Both sse and customer_key_file are set", "Leave one of them out")
         if bool(self.access_key_id) != bool(self.secret_access_key):
             raise StoreConfigError("Only one half of a key pair is set", "Set access_key_id and secret_access_key")
 
     @property
     def url(self) -> str:
         """The URL that opens the same bucket, without secrets."""
-        said = [(one.name, getattr(self, one.name)) for one in fields(self) if one.name not in ("bucket", "prefix")]
-        defaults = {one.name: one.default for one in fields(self)}
-        query = {name: _text(value) for name, value in said if value != defaults[name] and name not in _SECRETS}
-        path, prefix = self.bucket, self.prefix.rstrip("/")
-        if prefix and path.startswith("arn:"):  # whose own parts may be joined by slashes
-            query = {"prefix": prefix, **query}
-        elif prefix:
-            path += f"/{quote(prefix)}"
-        return f"s3://{path}" + (f"?{urlencode(query, safe=':/')}" if query else "")
+        return _form().write(self)
+
+    @property
+    def where(self) -> str:
+        """The service and the bucket in words."""
+        return f"s3://{self.bucket}" + (f" at {self.endpoint_url}" if self.endpoint_url else "")
 
     @classmethod
     def from_url(cls, url: str) -> S3Config:
@@ -101,27 +97,8 @@ class S3Config:
         Raises:
             StoreConfigError: the URL has another form.
         """
-        scheme, colon, rest = url.partition("://")
-        path, _, query = rest.partition("?")
-        if scheme != "s3" or not colon:
-            raise StoreConfigError(f"{url.partition('?')[0]!r} is not the URL of a bucket", _HOW)
-        if "@" in path:
-            raise StoreConfigError(
-                "A storage URL may not hold credentials, for URLs are logged",
-                "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a profile or a role",
-            )
-        bucket, _, prefix = path.partition("/")
-        if bucket.startswith("arn:"):
-            bucket, prefix = path, ""
-        settings: dict[str, object] = dict(parse_qsl(query, keep_blank_values=True))
-        for name in _SECRETS:
-            if name in settings:
-                raise StoreConfigError(
-                    f"A storage URL may not hold {name!r}, for URLs are logged",
-                    "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a profile or a role",
-                )
-        settings.setdefault("prefix", unquote(prefix))
-        return cls._made(unquote(bucket), settings)
+        bucket, prefix, settings = _form().split(url)
+        return cls(bucket, **_form().read({"prefix": prefix, **settings}))
 
     @classmethod
     def from_config(cls, config: Mapping[str, object]) -> S3Config:
@@ -130,56 +107,18 @@ class S3Config:
         Raises:
             StoreConfigError: a setting is unknown, missing or of the wrong type.
         """
-        bucket = config.get("bucket")
-        if not isinstance(bucket, str):
-            raise StoreConfigError("The storage mapping has no 'bucket'", "Add the name of the bucket")
-        return cls._made(bucket, {name: value for name, value in config.items() if name not in ("type", "bucket")})
-
-    @classmethod
-    def _made(cls, bucket: str, settings: Mapping[str, object]) -> S3Config:
-        known = {one.name: type(one.default) for one in fields(cls) if one.name != "bucket"}
-        given: dict[str, object] = {}
-        for name, value in settings.items():
-            if name not in known:
-                near = get_close_matches(name, known, 1)
-                hint = f"Did you mean {near[0]!r}" if near else f"There are {', '.join(known)}"
-                raise StoreConfigError(f"An S3 bucket has no setting {name!r}", hint)
-            given[name] = _read(name, value, known[name])
-        prefix = str(given.pop("prefix", "")).strip("/")
-        return cls(bucket, f"{prefix}/" if prefix else "", **given)  # type: ignore[arg-type]
+        bucket, settings = _form().place_of(config)
+        return cls(bucket, **_form().read(settings))
 
 
-def _check_prefix(prefix: str) -> None:
-    try:
-        if prefix:
-            check_key(prefix.removesuffix("/"), _MAX_PREFIX_BYTES)
-    except KeyRefused as error:
-        raise StoreConfigError(f"The prefix of the bucket URL cannot be used: {error.fact}", error.advice) from None
-
-
-def _one_of(name: str, value: str, values: tuple[str, ...]) -> None:
-    if value not in values:
-        raise StoreConfigError(f"{name}={value!r} makes no sense", f"Use one of {', '.join(filter(None, values))}")
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _read(name: str, value: object, kind: type) -> object:
-    """A setting in its own type; text is read as in a URL."""
-    if kind is bool and str(value).lower() in ("true", "false"):
-        return str(value).lower() == "true"
-    if kind is bool:
-        raise StoreConfigError(f"{name}={value!r} makes no sense", "Use true or false")
-    if kind is str and isinstance(value, str):
-        return value
-    if kind in (int, float) and isinstance(value, str | int | float) and not isinstance(value, bool):
-        try:
-            number = int(value) if kind is int else float(value)
-        except ValueError:
-            number = 0
-        if 0 < number < 10_000:
-            return number
-    wanted = "a text" if kind is str else "a number above 0"
-    raise StoreConfigError(f"{name}={value!r} makes no sense", f"Give {wanted}")
+@cache
+def _form() -> Form:
+    return Form(
+        scheme="s3",
+        place="bucket",
+        owner="S3",
+        example=_EXAMPLE,
+        fields=fields(S3Config),
+        secrets=("access_key_id", "secret_access_key", "session_token"),
+        instead="Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a profile or a role",
+    )

@@ -19,9 +19,6 @@ network: then it is a plain ``StoreError``, which nobody tries again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
-
 from botocore import exceptions as sdk
 
 from flowli.cairn.errors import (
@@ -34,12 +31,11 @@ from flowli.cairn.errors import (
     StoreUnavailable,
     StoreUnsuitable,
 )
+from flowli.cairn.remote.causes import failing, one_line
+from flowli.cairn.remote.dialect import Call, Fate
 from flowli.cairn.write import Gone, Lost, Unknown
-from flowli_cairn_s3.config import S3Config
 
 __all__ = ["Call", "answered", "expired", "fate", "refusal", "unusable"]
-
-Fate: TypeAlias = Lost | Gone | Unknown
 
 # These are raised before a request has left.
 _NOT_SENT = (
@@ -93,28 +89,6 @@ _RIGHTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Which request failed.
-
-    Attributes:
-        verb: ``get``, ``put``, ``delete``, ``delete_many`` or ``list``.
-        config: of the bucket.
-        reached: whether the service has ever answered.
-        tries: how many requests have failed, if it has not.
-    """
-
-    verb: str
-    config: S3Config
-    reached: bool = True
-    tries: int = 0
-
-    @property
-    def where(self) -> str:
-        """The service and the bucket in words."""
-        return f"s3://{self.config.bucket}" + (f" at {self.config.endpoint_url}" if self.config.endpoint_url else "")
-
-
 def answered(error: Exception) -> bool:
     """Whether the error is an answer of the service."""
     return isinstance(error, sdk.ClientError)
@@ -137,12 +111,12 @@ def fate(error: Exception, call: Call) -> Fate:
             return Lost()
         if code == "NoSuchKey":
             return Gone()
-        if code == "RequestTimeout" or (code not in _THROTTLED and (status == 409 or _failing(status))):
+        if code == "RequestTimeout" or (code not in _THROTTLED and (status == 409 or failing(status))):
             return Unknown(f"S3 answered a {call.verb} with {status} {code}: {message}")
         raise refusal(error, call) from error
     if isinstance(error, _NOT_SENT) or _untrusted(error):
         raise refusal(error, call) from error
-    return Unknown(f"no whole answer came to a {call.verb} ({_said(error)})")
+    return Unknown(f"no whole answer came to a {call.verb} ({one_line(error)})")
 
 
 def refusal(error: Exception, call: Call) -> StoreError:
@@ -151,10 +125,10 @@ def refusal(error: Exception, call: Call) -> StoreError:
         return _answered(error, call)
     if isinstance(error, sdk.ConnectTimeoutError | sdk.EndpointConnectionError | sdk.ProxyConnectionError):
         kind = StoreUnavailable if call.reached else StoreError
-        return kind(f"{call.where} cannot be reached: {_said(error)}", "Check endpoint_url, region and the network")
+        return kind(f"{call.where} cannot be reached: {one_line(error)}", "Check endpoint_url, region and the network")
     if _untrusted(error):
         return StoreConfigError(
-            f"The certificate of {call.where} is not trusted: {_said(error)}",
+            f"The certificate of {call.where} is not trusted: {one_line(error)}",
             "Check endpoint_url, or name the authority in AWS_CA_BUNDLE",
         )
     if isinstance(error, sdk.NoCredentialsError | sdk.PartialCredentialsError):
@@ -164,7 +138,7 @@ def refusal(error: Exception, call: Call) -> StoreError:
         )
     if isinstance(error, sdk.CredentialRetrievalError | sdk.TokenRetrievalError | sdk.SSOError):
         return StorePermission(
-            f"The credentials for {call.where} could not be fetched: {_said(error)}", "Log in again: aws sso login"
+            f"The credentials for {call.where} could not be fetched: {one_line(error)}", "Log in again: aws sso login"
         )
     if isinstance(error, _NOT_SENT):
         return unusable(error, call)
@@ -172,13 +146,13 @@ def refusal(error: Exception, call: Call) -> StoreError:
     if isinstance(error, TimeoutError | sdk.ReadTimeoutError):
         return kind(f"{call.where} gave no answer in time", "Check the storage URL, the credentials and the network")
     kind = StoreUnavailable if call.reached or call.tries < _TRIES else StoreError
-    return kind(f"{call.where} gave no whole answer to a {call.verb}: {_said(error)}", "Check the storage URL")
+    return kind(f"{call.where} gave no whole answer to a {call.verb}: {one_line(error)}", "Check the storage URL")
 
 
 def unusable(error: Exception, call: Call) -> StoreError:
     """The error of the cairn for settings with which no client can be made."""
     return StoreConfigError(
-        f"The settings of {call.where} cannot be used: {_said(error)}", "Correct the storage URL or the AWS profile"
+        f"The settings of {call.where} cannot be used: {one_line(error)}", "Correct the storage URL or the AWS profile"
     )
 
 
@@ -187,7 +161,7 @@ def _answered(error: sdk.ClientError, call: Call) -> StoreError:
     said = f"{code}: {message}" if message else code
     if code in _THROTTLED or status == 429:
         return StoreThrottled(f"{call.where} takes fewer requests than it gets ({said})", "Try again later")
-    if status == 409 or _failing(status) or code == "RequestTimeout":
+    if status == 409 or failing(status) or code == "RequestTimeout":
         return StoreUnavailable(f"{call.where} failed at a {call.verb} ({status} {said})", "Try again later")
     if code == "NoSuchBucket":
         return StoreMissing(f"There is no bucket {call.where}", "Create it, or correct the storage URL")
@@ -197,7 +171,7 @@ def _answered(error: sdk.ClientError, call: Call) -> StoreError:
             f"The bucket {call.where} is not in the region asked ({said})", f"Set region in the storage URL to {region}"
         )
     if code == "InvalidBucketName":
-        return StoreConfigError(f"{call.config.bucket!r} cannot be the name of a bucket", "Correct the storage URL")
+        return StoreConfigError(f"{call.where} cannot be the name of a bucket", "Correct the storage URL")
     if code in _FULL or status == 507:
         return StoreFull(f"{call.where} has no space left ({said})", "Raise its quota or make room")
     if code.startswith("KMS."):
@@ -241,14 +215,6 @@ def _code(error: sdk.ClientError) -> tuple[str, int, str]:
     return str(told.get("Code", "")), int(status), str(told.get("Message", "")).rstrip(".")
 
 
-def _failing(status: int) -> bool:
-    return status >= 500 and status not in (501, 507)
-
-
 def _untrusted(error: Exception) -> bool:
     # Other errors of TLS may come in the middle of an answer; this one comes before a request is sent.
     return isinstance(error, sdk.SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error)
-
-
-def _said(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from email.utils import parsedate_to_datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import ClientError
 
+from flowli.cairn.remote.clock import age_s, instant
+from flowli.cairn.remote.settings import customer_key
 from flowli.cairn.store import Listed, Object, Page
 from flowli.cairn.write import Won
 from flowli_cairn_s3.config import S3Config
@@ -42,11 +44,18 @@ class Requests:
         self._bucket = config.bucket
         self._prefix = config.prefix
 
+    @cached_property
+    def _customer_key(self) -> bytes:
+        return customer_key(self._config.customer_key_file)
+
     def get(self, client: S3Client, key: str) -> Object | None:
         """Read a key; None if S3 says that it is absent."""
         request: GetObjectRequestTypeDef = {"Bucket": self._bucket, "Key": self._prefix + key}
         if self._config.request_payer:
             request["RequestPayer"] = "requester"
+        if self._config.customer_key_file:
+            request["SSECustomerAlgorithm"] = "AES256"
+            request["SSECustomerKey"] = self._customer_key
         try:
             answer = client.get_object(**request)
         except ClientError as error:
@@ -55,7 +64,7 @@ class Requests:
             raise
         with answer["Body"] as body:
             data = body.read()
-        return Object(data, _version(answer["ETag"]), _age_s(answer["LastModified"], _now(answer)))
+        return Object(data, _version(answer["ETag"]), age_s(answer["LastModified"], _now(answer)))
 
     def put(self, client: S3Client, key: str, data: bytes, if_absent: bool, if_version: str | None) -> Won:
         """Write a key."""
@@ -71,6 +80,9 @@ class Requests:
             request["BucketKeyEnabled"] = True  # one request to KMS serves many objects
         if config.kms_key_id:
             request["SSEKMSKeyId"] = config.kms_key_id
+        if config.customer_key_file:
+            request["SSECustomerAlgorithm"] = "AES256"
+            request["SSECustomerKey"] = self._customer_key
         if config.storage_class:
             request["StorageClass"] = cast("StorageClassType", config.storage_class)
         if config.request_payer:
@@ -122,24 +134,15 @@ class Requests:
         answer = client.list_objects_v2(**request)
         now, cut = _now(answer), len(self._prefix)
         items = tuple(
-            Listed(one.get("Key", "")[cut:], _version(one.get("ETag", "")), _age_s(one.get("LastModified"), now))
+            Listed(one.get("Key", "")[cut:], _version(one.get("ETag", "")), age_s(one.get("LastModified"), now))
             for one in answer.get("Contents", ())
         )
         return Page(items, answer["IsTruncated"])
 
 
 def _now(answer: Mapping[str, object]) -> datetime | None:
-    """The clock of the service when it answered. Two of its own instants make an age that no skew can falsify."""
     metadata = answer["ResponseMetadata"]
-    headers = metadata.get("HTTPHeaders", {}) if isinstance(metadata, dict) else {}
-    try:
-        return parsedate_to_datetime(headers["date"])
-    except (KeyError, ValueError):
-        return None
-
-
-def _age_s(written: datetime | None, now: datetime | None) -> float | None:
-    return None if written is None or now is None else max(0.0, (now - written).total_seconds())
+    return instant(metadata.get("HTTPHeaders", {}), "date") if isinstance(metadata, dict) else None
 
 
 def _version(etag: str) -> str:

@@ -1,4 +1,4 @@
-"""Carries the blocking calls of the SDK into threads, as many as there are connections."""
+"""Carries the blocking calls of an SDK into threads, as many as there are connections."""
 
 from __future__ import annotations
 
@@ -6,59 +6,44 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from flowli.cairn.errors import StoreError, StoreUnavailable
-from flowli.cairn.write import Gone, Lost, Unknown, Won
+from flowli.cairn.remote.dialect import Call, Config, Contact, Dialect, Result
+from flowli.cairn.write import Gone, Lost, Won
 from flowli.world import World
-from flowli_cairn_s3.client import make_client
-from flowli_cairn_s3.config import S3Config
-from flowli_cairn_s3.errors import Call, answered, expired, fate, refusal, unusable
 
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
-
-__all__ = ["Calls", "Contact"]
+__all__ = ["Calls"]
 
 T = TypeVar("T")
+C = TypeVar("C")
+S = TypeVar("S", bound=Config)
 
 _FIRST_S = 8.0
 
 
-@dataclass(slots=True)
-class Contact:
-    """Shared by a store and its forks.
-
-    Attributes:
-        reached: the service has answered at least once.
-        tries: how many requests have failed before it did.
-    """
-
-    reached: bool = False
-    tries: int = 0
-
-
-class Calls:
+class Calls(Generic[S, C]):
     """One client and its threads; both are made at the first call.
 
     Args:
-        config: of the bucket.
+        dialect: of the SDK.
+        config: of the store.
         world: makes the threads.
         contact: of the store and its forks.
     """
 
-    def __init__(self, config: S3Config, world: World, contact: Contact) -> None:
+    def __init__(self, dialect: Dialect[S, C], config: S, world: World, contact: Contact) -> None:
         self.contact = contact
+        self._dialect = dialect
         self._config = config
         self._world = world
         self._pool: Executor | None = None
-        self._client: S3Client | None = None
+        self._client: C | None = None
         self._making = threading.Lock()
         self._running: set[Future[Any]] = set()
         self._closed = False
 
-    async def read(self, verb: str, work: Callable[[S3Client], T]) -> T:
+    async def read(self, verb: str, work: Callable[[C], T]) -> T:
         """Do ``work``, which changes nothing or may be repeated.
 
         Raises:
@@ -71,9 +56,9 @@ class Calls:
         except StoreError:
             raise
         except Exception as error:
-            raise refusal(error, self._call(verb)) from error
+            raise self._dialect.refusal(error, self._call(verb)) from error
 
-    async def write(self, verb: str, work: Callable[[S3Client], Won]) -> Won | Lost | Gone | Unknown:
+    async def write(self, verb: str, work: Callable[[C], Won | Lost | Gone]) -> Result:
         """Do ``work``, one write, and tell what it came to.
 
         Raises:
@@ -84,7 +69,7 @@ class Calls:
         except StoreError:
             raise
         except Exception as error:
-            return fate(error, self._call(verb))
+            return self._dialect.fate(error, self._call(verb))
 
     async def close(self) -> None:
         """Let calls under way come to their end, then let go of threads and connections."""
@@ -96,39 +81,41 @@ class Calls:
         if pool is not None:
             pool.shutdown(wait=False)
         if client is not None:
-            client.close()
+            self._dialect.disconnect(client)
 
-    async def _carry(self, verb: str, work: Callable[[S3Client], T]) -> T:
+    async def _carry(self, verb: str, work: Callable[[C], T]) -> T:
         if self._closed:
             raise StoreUnavailable(f"The store {self._config.url} is closed", "Open it again")
         if self._pool is None:
-            self._pool = self._world.pool("flowli-s3", self._config.connections)
+            self._pool = self._world.pool(self._dialect.name, self._config.connections)
         future = self._pool.submit(self._block, verb, work)
         self._running.add(future)  # also while nobody waits any more: the SDK cannot be interrupted
         future.add_done_callback(self._running.discard)
         return await asyncio.wrap_future(future)
 
-    def _block(self, verb: str, work: Callable[[S3Client], T]) -> T:
+    def _block(self, verb: str, work: Callable[[C], T]) -> T:
         client = self._made(verb, None)
         try:
             done = work(client)
         except Exception as error:
-            self.contact.reached |= answered(error)
+            self.contact.reached |= self._dialect.answered(error)
             self.contact.tries += 1
-            if not expired(error):
+            if not self._dialect.expired(error):
                 raise
             # Refused before anything was done. Whoever renews credentials on disk does not tell this process.
             done = work(self._made(verb, client))
         self.contact.reached = True
         return done
 
-    def _made(self, verb: str, stale: S3Client | None) -> S3Client:
+    def _made(self, verb: str, stale: C | None) -> C:
         with self._making:
             if self._client is None or self._client is stale:
                 try:
-                    self._client = make_client(self._config)
+                    self._client = self._dialect.connect(self._config)
+                except StoreError:
+                    raise
                 except Exception as error:
-                    raise unusable(error, self._call(verb)) from error
+                    raise self._dialect.unusable(error, self._call(verb)) from error
             return self._client
 
     def _call(self, verb: str) -> Call:
