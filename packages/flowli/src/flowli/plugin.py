@@ -16,6 +16,12 @@ def _filesystem() -> StoreFactory:
     return FilesystemStore
 
 
+def _sqlite() -> StoreFactory:
+    from flowli.stores.sqlite import SqliteStore
+
+    return SqliteStore
+
+
 def _memory() -> StoreFactory:
     from flowli.stores.memory import MemoryStore
 
@@ -38,6 +44,7 @@ def flowli_stores() -> list[StoreType]:
     """The stores that need no service."""
     return [
         StoreType("file", "A folder on disk", _filesystem),
+        StoreType("sqlite", "A SQLite file", _sqlite),
         StoreType("memory", "The memory of this process; gone when it ends", _memory),
     ]
 

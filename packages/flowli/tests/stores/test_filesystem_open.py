@@ -48,13 +48,13 @@ def test_settings_spaces_and_home_are_understood(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("url", "says"),
     [
-        ("file:", "names no folder"),
+        ("file:", "does not name a folder"),
         ("file://server/share", "host 'server'"),
         ("files:x", "not the URL of a folder"),
         ("file:b?durabilty=os", "Did you mean 'durability'"),
         ("file:b?durability=no", "'full' or 'os'"),
         ("file:b?create=maybe", "'true' or 'false'"),
-        ("file:b%00", "names no folder"),
+        ("file:b%00", "does not name a folder"),
     ],
 )
 def test_wrong_url_is_refused_with_advice(url: str, says: str) -> None:

@@ -1,87 +1,19 @@
-"""Where the bucket is and how far its writes go, from a URL or a mapping."""
+"""Where the bucket folder is and how far its writes go."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
-from urllib.parse import parse_qsl, quote, unquote
+from typing import ClassVar
 
-from flowli.cairn.errors import StoreConfigError
+from flowli.stores.local import LocalConfig
 
 __all__ = ["FilesystemConfig"]
 
-_SETTINGS = ("durability", "create")
-_HOW = "Write for example file:./bucket or file:///srv/bucket"
-
 
 @dataclass(frozen=True, slots=True)
-class FilesystemConfig:
-    """The settings of a bucket folder.
+class FilesystemConfig(LocalConfig):
+    """The settings of a bucket folder: ``file:./bucket``, ``file:///srv/bucket?durability=os``."""
 
-    Attributes:
-        path: absolute path of the folder.
-        durability: ``full``: a write counts when it is on the disk; ``os``: when the operating system has it, for tests
-            and throw-away buckets.
-        create: make the folder if it is missing.
-    """
-
-    path: str
-    durability: str = "full"
-    create: bool = True
-
-    def __post_init__(self) -> None:
-        if self.durability not in ("full", "os"):
-            raise StoreConfigError(f"There is no durability {self.durability!r}", "Use 'full' or 'os'")
-
-    @property
-    def url(self) -> str:
-        """The URL that opens the same bucket."""
-        return f"file://{quote(self.path)}" + ("" if self.durability == "full" else f"?durability={self.durability}")
-
-    @classmethod
-    def from_url(cls, url: str) -> FilesystemConfig:
-        """Read ``file:./bucket``, ``file:bucket``, ``file:~/bucket`` or ``file:///srv/bucket``.
-
-        Settings follow as ``?durability=os&create=false``.
-
-        Raises:
-            StoreConfigError: the URL has another form.
-        """
-        scheme, _, rest = url.partition(":")
-        path, _, query = rest.partition("?")
-        if scheme != "file":
-            raise StoreConfigError(f"{url!r} is not the URL of a folder", _HOW)
-        if path.startswith("//"):
-            host, slash, path = path[2:].partition("/")
-            path = slash + path
-            if host not in ("", "localhost"):
-                raise StoreConfigError(f"{url!r} names the host {host!r}", f"A folder is on this host. {_HOW}")
-        return cls._made(unquote(path), dict(parse_qsl(query, keep_blank_values=True)))
-
-    @classmethod
-    def from_config(cls, config: Mapping[str, object]) -> FilesystemConfig:
-        """Read ``{"type": "file", "path": …}``, with the same settings.
-
-        Raises:
-            StoreConfigError: a setting is unknown, missing or of the wrong type.
-        """
-        path = config.get("path")
-        if not isinstance(path, str | os.PathLike):
-            raise StoreConfigError("The storage mapping has no 'path'", "Add the path of the bucket folder")
-        return cls._made(os.fspath(path), {k: v for k, v in config.items() if k not in ("type", "path")})
-
-    @classmethod
-    def _made(cls, path: str, settings: Mapping[str, object]) -> FilesystemConfig:
-        if not path or "\0" in path:
-            raise StoreConfigError("The storage URL names no folder", _HOW)
-        for name in settings:
-            if name not in _SETTINGS:
-                near = get_close_matches(name, _SETTINGS, 1)
-                hint = f"Did you mean {near[0]!r}" if near else f"There are {' and '.join(map(repr, _SETTINGS))}"
-                raise StoreConfigError(f"A bucket folder has no setting {name!r}", hint)
-        create = str(settings.get("create", "true")).lower()
-        if create not in ("true", "false"):
-            raise StoreConfigError(f"create={create!r} makes no sense", "Use 'true' or 'false'")
-        return cls(os.path.abspath(os.path.expanduser(path)), str(settings.get("durability", "full")), create == "true")
+    SCHEME: ClassVar[str] = "file"
+    WHAT: ClassVar[str] = "a folder"
+    HOW: ClassVar[str] = "Write for example file:./bucket or file:///srv/bucket"
