@@ -74,6 +74,51 @@ async def test_good_store_passes_and_keeps_nothing(world: ManualWorld, store: Co
     assert len(store.requests) < 24
 
 
+class LetsTwoSwapsWin(CountingStore):
+    """Compares and stores in two steps, as some emulators do."""
+
+    async def put(self, key: str, data: bytes, *, if_absent: bool = False, if_version: str | None = None) -> Result:
+        racing = data.startswith(b"swap")
+        return await super().put(key, data, if_absent=if_absent, if_version=None if racing else if_version)
+
+
+class LetsTwoDeletesWin(CountingStore):
+    async def delete(self, key: str, *, if_version: str | None = None) -> Result:
+        return await super().delete(key, if_version=None if key.endswith("/race") else if_version)
+
+
+class RefusesLongKeys(CountingStore):
+    async def put(self, key: str, data: bytes, *, if_absent: bool = False, if_version: str | None = None) -> Result:
+        if len(key) > 500:
+            return Lost()
+        return await super().put(key, data, if_absent=if_absent, if_version=if_version)
+
+
+@pytest.mark.parametrize(
+    ("kind", "check"),
+    [
+        (LetsTwoSwapsWin, "race of swaps"),
+        (LetsTwoDeletesWin, "race of deletes"),
+        (RefusesLongKeys, "long key"),
+    ],
+)
+async def test_a_thorough_trial_finds_what_a_quick_one_does_not(
+    world: ManualWorld, kind: type[CountingStore], check: str
+) -> None:
+    store, passed = kind(MemoryStore(world=world)), []
+    await probe(store, world)
+    with pytest.raises(StoreUnsuitable, match=f"fails the check '{check}'"):
+        await probe(store, world, thorough=True, passed=passed)
+    assert "stale delete" in passed
+    assert check not in passed
+
+
+async def test_a_good_store_passes_a_thorough_trial(world: ManualWorld, store: CountingStore) -> None:
+    found = await probe(store, world, racers=8, thorough=True)
+    assert found[-3:] == ("long key", "race of swaps", "race of deletes")
+    assert (await store.list("")).items == ()
+
+
 async def test_answer_without_result_is_no_verdict_on_the_store(world: ManualWorld) -> None:
     store = FaultStore(MemoryStore(world=world), [Fault(LoseRequest())])
     with pytest.raises(StoreUnavailable):

@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from flowli.cairn.errors import StoreError, StoreUnavailable, StoreUnsuitable
+from flowli.cairn.errors import StoreError, StoreThrottled, StoreUnavailable, StoreUnsuitable
+from flowli.cairn.keys import MAX_KEY_BYTES
 from flowli.cairn.settle import persist
 from flowli.cairn.store import ObjectStore
 from flowli.cairn.write import Gone, Lost, Unknown, Won
@@ -21,13 +22,22 @@ __all__ = ["probe"]
 Result: TypeAlias = Won | Lost | Gone | Unknown
 
 
-async def probe(store: ObjectStore, world: World, *, racers: int = 2) -> tuple[str, ...]:
+async def probe(
+    store: ObjectStore,
+    world: World,
+    *,
+    racers: int = 2,
+    thorough: bool = False,
+    passed: list[str] | None = None,
+) -> tuple[str, ...]:
     """Check a store; what it writes it removes.
 
     Args:
         store: to be checked.
         world: draws a name that nobody else uses.
         racers: how many writers race for one key; 1 for none.
+        thorough: try the longest key too, and race swaps and deletes, which costs ``3 * racers`` requests more.
+        passed: is given each check that passed, also if a later one fails.
 
     Returns:
         The names of the checks, all passed.
@@ -36,26 +46,31 @@ async def probe(store: ObjectStore, world: World, *, racers: int = 2) -> tuple[s
         StoreUnsuitable: a check failed; the message names it.
         StoreError: the store refused, or could not be reached.
     """
-    trial = _Trial(store, world)
+    trial = _Trial(store, world, [] if passed is None else passed)
     try:
         await trial.create()
         await trial.race(racers)
         await trial.replace()
         await trial.list()
         await trial.delete()
+        if thorough:
+            await trial.long_key()
+            await trial.race_swaps(racers)
+            await trial.race_deletes(racers)
     finally:
         await trial.clean()
     return tuple(trial.passed)
 
 
 class _Trial:
-    def __init__(self, store: ObjectStore, world: World) -> None:
+    def __init__(self, store: ObjectStore, world: World, passed: list[str]) -> None:
         self._store = store
         self._world = world
         self._prefix = f"wf/probe/{world.token()}/"
         self._keys = [f"{self._prefix}{name}" for name in ("A", "a", "b/c", "race")]
         self._first = self._second = ""
-        self.passed: list[str] = []
+        self._long = f"{self._prefix}long/".ljust(MAX_KEY_BYTES, "k")
+        self.passed = passed
 
     async def create(self) -> None:
         for key in self._keys[:3]:
@@ -72,12 +87,45 @@ class _Trial:
     async def race(self, racers: int) -> None:
         key = self._keys[3]
         if racers > 1:
-            results = await asyncio.gather(
-                *(self._store.put(key, str(n).encode(), if_absent=True) for n in range(racers))
-            )
-            won = sum(isinstance(one, Won) for one in results)
-            unknown = any(isinstance(one, Unknown) for one in results)
-            self._expect("race", won == 1 or (unknown and won == 0), f"{won} of {racers} writers created one key")
+            won = await self._race(racers, lambda n: self._store.put(key, str(n).encode(), if_absent=True))
+            self._expect("race", won, "several of the writers who raced created one key")
+
+    async def race_swaps(self, racers: int) -> None:
+        key = self._keys[3]
+        found = await persist(self._world, lambda: self._store.get(key))
+        if found is None or racers < 2:
+            return
+        swap = found.version
+        won = await self._race(racers, lambda n: self._store.put(key, f"swap {n}".encode(), if_version=swap))
+        self._expect("race of swaps", won, "several of the writers who raced replaced one version")
+
+    async def race_deletes(self, racers: int) -> None:
+        key = self._keys[3]
+        found = await persist(self._world, lambda: self._store.get(key))
+        if found is None or racers < 2 or not self._store.capabilities.conditional_delete:
+            return
+        version = found.version
+        won = await self._race(racers, lambda n: self._store.delete(key, if_version=version))
+        self._expect("race of deletes", won, "several of those who raced deleted one version")
+
+    async def long_key(self) -> None:
+        done = await self._put(self._long, b"long", if_absent=True)
+        found = await persist(self._world, lambda: self._store.get(self._long))
+        good = isinstance(done, Won) and found is not None and found.data == b"long"
+        self._expect("long key", good, f"a key of {MAX_KEY_BYTES} bytes could not be written and read")
+
+    async def _race(self, racers: int, write: Callable[[int], Awaitable[Result]]) -> bool:
+        """Whether at most one of the racers won, and none only if a fate is unknown."""
+        results = await asyncio.gather(*(self._one(write, n) for n in range(racers)))
+        won = sum(isinstance(one, Won) for one in results)
+        return won == 1 or (won == 0 and any(isinstance(one, Unknown) for one in results))
+
+    async def _one(self, write: Callable[[int], Awaitable[Result]], number: int) -> Result:
+        # A throttled write was not applied; the race is as good with one writer less.
+        try:
+            return await write(number)
+        except StoreThrottled:
+            return Unknown("throttled")
 
     async def replace(self) -> None:
         key = self._keys[0]
@@ -109,7 +157,7 @@ class _Trial:
 
     async def clean(self) -> None:
         try:
-            await self._store.delete_many([*self._keys, f"{self._prefix}none"])
+            await self._store.delete_many([*self._keys, self._long, f"{self._prefix}none"])
         except StoreError:
             return  # what made the trial fail is the news, not that its few objects stay
 
