@@ -15,13 +15,16 @@ from flowli.cli.options import Settings, settings
 from flowli.cli.render.screen import Screen
 
 if TYPE_CHECKING:
-    from flowli.adapters.cairndb import CairnBackend
+    from flowli.descriptors import Backend
     from flowli.domain.data import Data
     from flowli.domain.ids import Eid
     from flowli.domain.provenance import Actor
     from flowli.runtime import Engine, EngineConfig, Registry
 
-__all__ = ["Session", "operator", "run"]
+__all__ = ["Session", "operator", "run", "run_loop"]
+
+run_loop = asyncio.run
+"""Runs the one coroutine of a command to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ def run(
         async with _opened(found, app, worker_id, create=create) as session:
             await body(session)
 
-    asyncio.run(main())
+    run_loop(main())
 
 
 def operator() -> Actor:
@@ -151,10 +154,10 @@ async def _opened(
 
 
 @asynccontextmanager
-async def _backend(url: str) -> AsyncIterator[CairnBackend]:
-    from flowli.adapters.cairndb import CairnBackend
+async def _backend(url: str) -> AsyncIterator[Backend]:
+    from flowli.adapters import open_backend
 
-    backend = CairnBackend.open(url)
+    backend = open_backend(url)
     try:
         yield backend
     finally:

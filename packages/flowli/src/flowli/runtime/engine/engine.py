@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from flowli.domain.execution import ExecutionStatus
 from flowli.runtime.engine.erasing import EraseVerbs
 from flowli.runtime.engine.forking import ForkVerbs
+from flowli.runtime.engine.insight import InsightVerbs
 from flowli.runtime.engine.queues import QueueVerbs
 from flowli.runtime.engine.reading import ReadVerbs
 from flowli.runtime.engine.roles import RoleVerbs
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 
-class Engine(ReadVerbs, UpdateVerbs, ShowVerbs, ForkVerbs, QueueVerbs, EraseVerbs, RoleVerbs):
+class Engine(ReadVerbs, InsightVerbs, UpdateVerbs, ShowVerbs, ForkVerbs, QueueVerbs, EraseVerbs, RoleVerbs):
     """Starts executions, sends them messages, waits for them, looks at them and moves them.
 
     It holds no state of an execution: any number of engines can work on one bucket, in any number of processes. Its

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import difflib
 
-from flowli import codec
 from flowli.domain.data import Data
 from flowli.domain.entries import ExecutionFailed
-from flowli.domain.errors import ChildFailed, NotAllowed, StepFailed, UnknownFrame
-from flowli.domain.frames import FrameKind, FrameStatus
-from flowli.domain.ids import Eid, Fid, child_eid
+from flowli.domain.errors import NotAllowed, UnknownFrame
+from flowli.domain.ids import Eid, Fid
 from flowli.domain.memo import Frame
 from flowli.domain.provenance import Actor
 from flowli.runtime.engine.base import as_eid
 from flowli.runtime.engine.operating import OperatorVerbs
+from flowli.runtime.insight.culprit import culprit
 from flowli.runtime.protocols.fork import Asked, fork, replay
 from flowli.runtime.protocols.receipt import first_call
 from flowli.runtime.protocols.standing import Standing, read_standing
@@ -82,7 +81,9 @@ class ForkVerbs(OperatorVerbs):
                 f"execution {source.execution.eid} is {source.fold.status} and cannot be retried; use replay, or fork "
                 "with the frame to go on from"
             )
-        return await self._make("retry", source, _culprit(source, end), reason, allow_irreversible, key, actor)
+        return await self._make(
+            "retry", source, culprit(source.execution.eid, source.fold, end), reason, allow_irreversible, key, actor
+        )
 
     async def replay(
         self,
@@ -169,28 +170,3 @@ def _some(fids: list[Fid]) -> str:
     if not fids:
         return "it has none at all; use replay"
     return "it has " + ", ".join(f"'{fid}'" for fid in fids[:5]) + (", ..." if len(fids) > 5 else "")
-
-
-def _culprit(source: Standing, end: ExecutionFailed) -> Frame | None:
-    """The frame whose failure is the execution's: the one that its error is equal to, else the last one that failed if
-    the code did nothing more after it.
-    """
-    failed = [frame for frame in source.fold.frames.values() if frame.status is FrameStatus.FAILED]
-    failed.sort(key=lambda frame: frame.outcome_seq or 0, reverse=True)
-    same = next((frame for frame in failed if _shown(source, frame) == (end.error.type, end.error.message)), None)
-    if same is not None or not failed:
-        return same
-    later = (frame.outcome_seq or 0 for frame in source.fold.frames.values() if frame.status is FrameStatus.COMPLETED)
-    return failed[0] if max(later, default=0) < (failed[0].outcome_seq or 0) else None
-
-
-def _shown(source: Standing, frame: Frame) -> tuple[str, str] | None:
-    """Type and message of the error that the code was given for a failed frame."""
-    if frame.error is None:
-        return None
-    if frame.kind is FrameKind.CHILD:
-        eid = child_eid(source.execution.eid, frame.fid)
-        info = codec.error_info(ChildFailed(frame.fid, eid, frame.error))
-    else:
-        info = codec.error_info(StepFailed(frame.fid, frame.attempt, frame.error))
-    return info.type, info.message

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 
 from flowli.domain.channels import Message
 from flowli.domain.entries import START, Position
@@ -42,22 +43,21 @@ async def inspect(services: Services, eid: Eid, known: KnownCode) -> Inspection:
     Raises:
         UnknownExecution: no such execution.
     """
-    ports = services.ports
-    for tried in range(1, _TRIES + 1):
-        standing = await read_standing(ports, eid)
-        found = await _around(services, standing, known)
-        if standing.ended:
+    for _ in range(_TRIES - 1):
+        found, steady = await _look(services, eid, known)
+        if steady:
             return found
-        again = await ports.journal.read(eid, after=standing.position)
-        if not again.entries or tried == _TRIES:
-            break
-    return found if not again.entries else _unsteady(found)
+    found, steady = await _look(services, eid, known)
+    return replace(found, steady=steady)
 
 
-def _unsteady(found: Inspection) -> Inspection:
-    from dataclasses import replace
-
-    return replace(found, steady=False)
+async def _look(services: Services, eid: Eid, known: KnownCode) -> tuple[Inspection, bool]:
+    """One look, and whether the journal was the same before and after."""
+    standing = await read_standing(services.ports, eid)
+    found = await _around(services, standing, known)
+    if standing.ended:
+        return found, True
+    return found, not (await services.ports.journal.read(eid, after=standing.position)).entries
 
 
 async def _around(services: Services, standing: Standing, known: KnownCode) -> Inspection:
@@ -66,16 +66,17 @@ async def _around(services: Services, standing: Standing, known: KnownCode) -> I
         return Inspection(at, execution, standing.entries, fold, archived_at=standing.archived_at)
     live = [] if standing.ended else fold.live_frames()
     names = {str(frame.metadata["channel"]) for frame in live if "channel" in frame.metadata} | fold.received_on()
-    lease, tasks, dead, pending, due, sweeper, channels, children = await asyncio.gather(
+    lease, tasks, dead = await asyncio.gather(
         ports.ownership.read(execution.eid),
         ports.queue.find(execution.queue, execution.eid, limit=_TASKS),
         ports.queue.dead(execution.queue, limit=_DEAD),
-        ports.timers.pending(limit=_TIMERS),
-        ports.timers.due(at, limit=_TIMERS),
-        seen(ports, SWEEPER),
-        asyncio.gather(*(_channel(ports, execution.eid, fold, name) for name in sorted(names))),
-        asyncio.gather(*(_child(ports, frame) for frame in live if frame.kind is FrameKind.CHILD)),
     )
+    pending, due, sweeper = await asyncio.gather(
+        ports.timers.pending(limit=_TIMERS), ports.timers.due(at, limit=_TIMERS), seen(ports, SWEEPER)
+    )
+    queue = await _queue(services, execution, fold.version, tasks, known)
+    children = await asyncio.gather(*(_child(ports, frame) for frame in live if frame.kind is FrameKind.CHILD))
+    channels = await asyncio.gather(*(_channel(ports, execution.eid, fold, name) for name in sorted(names)))
     return Inspection(
         at=at,
         execution=execution,
@@ -87,7 +88,7 @@ async def _around(services: Services, standing: Standing, known: KnownCode) -> I
         timers=_own(pending, execution.eid),
         channels=tuple(channels),
         children=tuple(child for child in children if child is not None),
-        queue=await _queue(services, execution, fold.version, tasks, known),
+        queue=queue,
         due_timers=len(due),
         sweeper=sweeper,
     )
