@@ -26,7 +26,8 @@ ALLOWED: dict[str, set[str]] = {
     "flowli.adapters": {"flowli.stores", "flowli.cairn", "flowli.domain", *BESIDE, *HOOKS},
     "flowli.runtime": {"flowli.domain", *BESIDE, *HOOKS},
     "flowli.client": {"flowli.runtime", "flowli.adapters", "flowli.domain", *BESIDE},
-    "flowli.descriptors": {"flowli.cairn.store", "flowli.runtime", "flowli.world"},  # for types only, see below
+    # for types only, see below
+    "flowli.descriptors": {"flowli.cairn.store", "flowli.domain.ports", "flowli.runtime", "flowli.world"},
     "flowli.hookspecs": {"flowli.descriptors"},
     "flowli._plugin_source": {"flowli.hookspecs", "flowli.descriptors", "flowli._suggest"},
     "flowli.plugins": {"flowli._plugin_source", "flowli.descriptors", "flowli._suggest"},
@@ -41,7 +42,7 @@ ALLOWED: dict[str, set[str]] = {
     "flowli_cairn_azure": {"flowli.cairn", "flowli.world", "flowli.timestamp", "flowli.descriptors"},
     "flowli_cairn_gcs": {"flowli.cairn", "flowli.world", "flowli.timestamp", "flowli.descriptors"},
     "flowli_patterns": PUBLIC,
-    "flowli_api": {*PUBLIC, "flowli.runtime", "flowli.plugins", "flowli.codec"},
+    "flowli_api": {*PUBLIC, *BESIDE, "flowli.runtime", "flowli.plugins", "flowli.adapters.projection", "flowli.cli"},
     "flowli_runner": {*PUBLIC, "flowli.runtime", "flowli.plugins", "flowli.codec"},
 }
 WHOLE = {"flowli.cli", "flowli.testing"}  # may import anything below them

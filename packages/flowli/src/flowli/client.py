@@ -73,10 +73,11 @@ def connect(
 
 
 async def _open(url: str, world: World, closing: contextlib.AsyncExitStack) -> Ports:
-    from flowli.adapters.cairndb import CairnBackend
+    from flowli.adapters import open_backend
 
-    opened = await closing.enter_async_context(CairnBackend.open(url, world=world))
-    await opened.check()
+    opened = open_backend(url, world=world)
+    closing.push_async_callback(opened.close)
+    await opened.ports.control.read(limit=1)  # an address that is wrong is refused here, and not by the first verb
     return opened.ports
 
 

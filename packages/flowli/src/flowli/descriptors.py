@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from click import Command
 
     from flowli.cairn.store import ObjectStore
+    from flowli.domain.ports import Ports
     from flowli.runtime import Registry
     from flowli.world import World
 else:  # the parameter of a generic base is not looked at when the program runs, and its import is what must not happen
@@ -25,6 +26,7 @@ __all__ = [
     "AgentType",
     "ApiRouterType",
     "AuthenticatorType",
+    "Backend",
     "BackendFactory",
     "BackendType",
     "Coded",
@@ -68,14 +70,37 @@ class StoreFactory(Protocol):
         """
 
 
+class Backend(Protocol):
+    """An open backend: the ten ports, where they lead, and the end of it."""
+
+    @property
+    def ports(self) -> Ports:
+        """The ten ports, always the same objects."""
+
+    @property
+    def url(self) -> str:
+        """Where it is, without secrets."""
+
+    async def close(self) -> None:
+        """Let go of connections and threads, those of forks as well; their work has ended before."""
+
+
 class BackendFactory(Protocol):
-    """Opens whole backends of one type: objects whose ``ports`` are the ten ports."""
+    """Opens whole backends of one type. The class of the backend itself usually is one, with two class methods."""
 
-    def from_url(self, url: str, *, world: World) -> object:
-        """Open the backend that ``url`` names."""
+    def from_url(self, url: str, *, world: World) -> Backend:
+        """Open the backend that ``url`` names; nothing needs to be reached before a port is used.
 
-    def from_config(self, config: Mapping[str, object], *, world: World) -> object:
-        """Open the backend that ``config`` describes."""
+        Raises:
+            BackendRefused: the URL does not fit, with one sentence that says what to write.
+        """
+
+    def from_config(self, config: Mapping[str, object], *, world: World) -> Backend:
+        """Open the backend that ``config`` describes (the ``storage`` table of a configuration, ``type`` included).
+
+        Raises:
+            BackendRefused: a field is unknown, missing or of the wrong kind.
+        """
 
 
 @dataclass(frozen=True, slots=True)

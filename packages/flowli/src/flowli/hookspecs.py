@@ -69,7 +69,7 @@ def flowli_backends() -> list[BackendType]:
     When: ``load`` runs when a backend of that scheme is opened.
     Result: ``BackendType`` descriptors; ``load`` returns a ``BackendFactory``, whose backends have ``ports``.
     Implemented by: a distribution that keeps executions in something else, a database for example.
-    Since: 0.2.0. Read by: nothing in this version yet.
+    Since: 0.2.0. Read by: ``flowli.adapters.open_backend``.
 
     Example::
 
@@ -208,9 +208,10 @@ def flowli_api_routers() -> list[ApiRouterType]:
     """Routes that join the HTTP service under a prefix of their own.
 
     When: ``load`` runs when the HTTP application is made.
-    Result: ``ApiRouterType`` descriptors, named by the prefix; ``load`` returns the router.
+    Result: ``ApiRouterType`` descriptors, named by the prefix (``votes`` is served below ``/v1/votes``); ``load``
+            returns a ``flowli.api.ApiRouter``, each route of which says with ``requires`` what a caller needs.
     Implemented by: a distribution whose feature people reach over HTTP: reviews of ``flowli-patterns``.
-    Since: 0.2.0. Read by: nothing in this version yet.
+    Since: 0.2.0. Read by: ``flowli_api.extensions``.
 
     Example::
 
@@ -228,9 +229,10 @@ def flowli_authenticators() -> list[AuthenticatorType]:
     """Authenticators of the HTTP service.
 
     When: ``load`` runs when the HTTP application is made, for the authenticator that the configuration names.
-    Result: ``AuthenticatorType`` descriptors; ``load`` returns a factory of authenticators.
+    Result: ``AuthenticatorType`` descriptors; ``load`` returns a factory: a callable that takes the settings of the
+            authenticator as a mapping and returns a ``flowli.api.Authenticator``.
     Implemented by: a distribution for an identity provider.
-    Since: 0.2.0. Read by: nothing in this version yet.
+    Since: 0.2.0. Read by: ``flowli_api.auth.named``.
 
     Example::
 

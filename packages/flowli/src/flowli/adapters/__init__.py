@@ -1,1 +1,7 @@
-"""Backends: implementations of the ten ports, one folder a backend, one file a port."""
+"""Backends: implementations of the ten ports, one folder a backend, one file a port; and how one is opened by its URL."""
+
+from __future__ import annotations
+
+from flowli.adapters.opening import open_backend
+
+__all__ = ["open_backend"]
