@@ -29,7 +29,12 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "flowli.testing.clock": ({"asyncio.sleep"}, "a World of its own: it lets other tasks run, no time passes"),
     "flowli.testing.sim.node": ({"asyncio.sleep"}, "a World of its own: the loop's time is virtual"),
     "flowli.testing.sim.cluster": ({"asyncio.sleep"}, "runs on the loop whose time is virtual"),
-    "flowli.testing.sim.workloads": ({"asyncio.sleep"}, "steps of workloads, on the loop whose time is virtual"),
+    "flowli.testing.sim.workloads.running": (
+        {"asyncio.sleep"},
+        "steps, on the loop whose time is virtual",
+    ),
+    "flowli.testing.sim.workloads.verbs": ({"asyncio.sleep"}, "steps, on the loop whose time is virtual"),
+    "flowli.testing.sim.workloads.queues": ({"asyncio.sleep"}, "steps, on the loop whose time is virtual"),
 }
 
 

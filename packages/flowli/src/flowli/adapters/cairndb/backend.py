@@ -19,6 +19,7 @@ from flowli.adapters.cairndb.queue import CairnQueue
 from flowli.adapters.cairndb.timers import CairnTimers
 from flowli.cairn.database import Cairn
 from flowli.cairn.errors import CairnError
+from flowli.cairn.log import RETIRE_GRACE_S
 from flowli.cairn.store import ObjectStore
 from flowli.domain.errors import BackendRefused
 from flowli.domain.ports import Ports
@@ -40,14 +41,15 @@ class CairnBackend:
     Args:
         store: the bucket; the backend closes it.
         world: clock, chance and identity of this process.
+        retire_grace_s: how long what retention trimmed stays before it is deleted; at most that of any engine here.
 
     Attributes:
         store: as given.
         ports: the ten ports.
     """
 
-    def __init__(self, store: ObjectStore, *, world: World = SYSTEM) -> None:
-        self._adopt(Opened(Cairn(store, world)))
+    def __init__(self, store: ObjectStore, *, world: World = SYSTEM, retire_grace_s: float = RETIRE_GRACE_S) -> None:
+        self._adopt(Opened(Cairn(store, world, retire_grace_s=retire_grace_s)))
 
     @classmethod
     def open(cls, storage: str, *, world: World = SYSTEM) -> CairnBackend:

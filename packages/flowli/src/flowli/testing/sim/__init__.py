@@ -8,7 +8,8 @@ tests of your own workloads.
 """
 
 from flowli.testing.sim.campaign import BUDGETS, Budget, Campaign, Finding
-from flowli.testing.sim.cluster import Client, Cluster, Outcome
+from flowli.testing.sim.cluster import Cluster, Outcome
+from flowli.testing.sim.fleet import Client
 from flowli.testing.sim.modes import Case, run_case
 from flowli.testing.sim.workload import Expected, Workload
 

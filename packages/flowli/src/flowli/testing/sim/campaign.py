@@ -42,7 +42,7 @@ class Budget:
 
 BUDGETS: dict[str, Budget] = {
     "small": Budget(14, 20, 3),
-    "default": Budget(240, 140, 48),
+    "default": Budget(120, 72, 24),
     "full": Budget(None, None, 1000),
 }
 """By name."""

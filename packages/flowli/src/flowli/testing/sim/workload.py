@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flowli.domain.data import Data
 from flowli.domain.ids import Eid
 from flowli.runtime import Registry
+from flowli.runtime.sweep_jobs import SweepJob
 
 if TYPE_CHECKING:
-    from flowli.testing.sim.cluster import Client, Cluster
+    from flowli.testing.sim.cluster import Cluster
+    from flowli.testing.sim.fleet import Client
 
-__all__ = ["Effect", "Expected", "Ledger", "Workload"]
+__all__ = ["Drive", "Effect", "Expected", "Ledger", "Workload", "drive_one"]
 
 Drive: TypeAlias = Callable[["Client"], Coroutine[Any, Any, None]]
+"""What one process of a workload does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +69,11 @@ class Workload:
         registry: makes the workflows, whose steps write to the ledger.
         drive: what a client does; it is called again after a crash of the client, and asks for the same things.
         check: further demands on the cluster when all is calm; returns what is wrong.
-        workers: how many worker processes there are.
+        workers: how many worker processes there are; ``sweepers`` likewise.
+        queues: that every worker takes from.
         settings: settings of the engine that differ from the simulator's own.
+        roles: further processes, by name: what each of them does until it is killed. It is started again then.
+        jobs: makes the sweep jobs of every sweeper.
     """
 
     name: str
@@ -75,4 +81,14 @@ class Workload:
     drive: Drive
     check: Callable[[Cluster], list[str]] = lambda cluster: []
     workers: int = 2
-    settings: dict[str, float] = field(default_factory=dict)
+    sweepers: int = 1
+    queues: tuple[str, ...] = ("default",)
+    settings: Mapping[str, float] = field(default_factory=dict)
+    roles: Mapping[str, Drive] = field(default_factory=dict)
+    jobs: Callable[[Cluster], Sequence[SweepJob]] = lambda cluster: ()
+
+
+async def drive_one(client: Client, expected: Expected, key: str = "k1") -> None:
+    """Start one execution of the workflow ``main``."""
+    eid = await client.again(lambda: client.engine.start("main", key=key))
+    client.expect(eid, expected)
