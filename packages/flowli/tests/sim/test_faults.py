@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flowli.testing.sim.campaign import BUDGETS, Campaign, quiet
+from flowli.testing.sim.campaign import BUDGETS, Campaign
 from flowli.testing.sim.modes import FREEZES, ORDERS, SINGLE, Case
 from flowli.testing.sim.suite import SimulatorSuite, seed_of_commit
 from flowli.testing.sim.workloads import WORKLOADS
@@ -18,8 +18,7 @@ class TestFlowli(SimulatorSuite):
 
 
 def drawn(mode: str) -> list[Case]:
-    with quiet():
-        return list(Campaign(seed=seed_of_commit()).cases(mode, BUDGETS["default"]))
+    return list(Campaign(seed=seed_of_commit()).cases(mode, BUDGETS["default"]))
 
 
 def test_the_default_budget_tries_each_fault_on_each_workload() -> None:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
+from flowli.adapters.memory import MemoryBackend
+from flowli.domain.ids import ROOT
+from flowli.domain.provenance import Site
+from flowli.domain.timers import Timer
+from flowli.runtime import Engine
+from flowli.testing.clock import ManualClock, ManualWorld
 from flowli.testing.sim.modes import Case, run_case
 
 KEPT = {
@@ -15,6 +23,7 @@ KEPT = {
     "send:117:always-replay:one-host:117:": "the task that carried an execution was acked unread",
     "send:772:exec-first:one-host:772:": "an owner appended below the epoch that it had read",
     "receive:1:ttl:hosts:0:die-after@124": "the marker of an owner that died was left",
+    "deadline:8339938:task-first:one-host:8339938:": "a timeout was due before its start was durable, and lost",
 }
 
 
@@ -22,3 +31,15 @@ KEPT = {
 def test_what_once_went_wrong_goes_right(line: str) -> None:
     outcome, _ = run_case(Case.parse(line))
     assert outcome.problems == []
+
+
+async def test_a_timeout_that_is_due_before_its_start_is_durable_is_kept_for_an_hour() -> None:
+    world = ManualWorld(clock := ManualClock())
+    engine = Engine(MemoryBackend(world).ports, Site("w", "h", 1), world=world)
+    timer = Timer(world.now() + timedelta(seconds=5), world.uuid7(), ROOT)
+    await engine.ports.timers.set(timer)
+    sweeper = engine.sweeper()
+    for after_s, left in ((4, 1), (2, 1), (3500, 1), (200, 0)):
+        await clock.advance(after_s)
+        await sweeper.sweep_once()
+        assert len(await engine.ports.timers.pending()) == left

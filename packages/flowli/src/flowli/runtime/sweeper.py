@@ -20,6 +20,7 @@ from flowli.domain.errors import BackendUnavailable, OutcomeUnknown, ValueUnread
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ids import Eid
 from flowli.domain.provenance import ActorKind, Provenance
+from flowli.domain.timers import Timer
 from flowli.domain.waits import OnChannel
 from flowli.runtime.control_fold import ControlFold, Known
 from flowli.runtime.protocols.audit import audit
@@ -42,6 +43,7 @@ T = TypeVar("T")
 _log = structlog.get_logger("flowli.sweeper")
 _AT_ONCE = 32
 _TIMERS_A_PAGE = 1000
+_KEPT_S = 10.0
 
 
 @dataclass(slots=True)
@@ -95,6 +97,7 @@ class Sweeper:
         self._delays: dict[Eid, float] = {}
         self._ended: list[Known] = []
         self._last_looks: deque[tuple[float, Eid]] = deque()
+        self._kept: dict[str, float] = {}
         self._stop = asyncio.Event()
 
     async def run(self, *, interval_s: float | None = None) -> None:
@@ -143,10 +146,22 @@ class Sweeper:
     async def _fire_timers(self, report: SweepReport) -> None:
         while True:
             due = await self._services.ports.timers.due(self._services.world.now(), limit=_TIMERS_A_PAGE)
-            fired = await _each(due, lambda timer: fire(self._services, timer, self._by()))
-            report.timers += fired
-            if len(due) < _TIMERS_A_PAGE or not fired:
+            self._kept = {one.timer_id: self._kept[one.timer_id] for one in due if one.timer_id in self._kept}
+            before = report.timers
+            await _each([timer for timer in due if self._worth_firing(timer)], lambda timer: self._fire(timer, report))
+            if len(due) < _TIMERS_A_PAGE or report.timers == before:
                 return
+
+    async def _fire(self, timer: Timer, report: SweepReport) -> None:
+        if await fire(self._services, timer, self._by()):
+            report.timers += 1
+        else:
+            self._kept[timer.timer_id] = self._services.world.monotonic_s()
+
+    def _worth_firing(self, timer: Timer) -> bool:
+        """One that was kept, for an execution that is still to be started, is looked at now and then."""
+        kept_s = self._kept.get(timer.timer_id)
+        return kept_s is None or self._services.world.monotonic_s() - kept_s >= _KEPT_S
 
     async def _promote(self, report: SweepReport) -> None:
         ports = self._services.ports

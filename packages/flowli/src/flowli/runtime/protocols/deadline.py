@@ -10,7 +10,7 @@ from flowli.domain.ids import ROOT, Fid
 from flowli.domain.timers import Timer
 from flowli.runtime.services import Services
 
-__all__ = ["OVERDUE", "deadline", "drop_timeout", "overdue"]
+__all__ = ["OVERDUE", "deadline", "drop_timeout", "overdue", "renew_timeout"]
 
 OVERDUE: Fid = f"{ROOT}:overdue"
 """Stands in the second timer in the place of a frame."""
@@ -27,6 +27,13 @@ def deadline(execution: Execution) -> Timer | None:
 def overdue(first: Timer, grace_s: float) -> Timer:
     """The second timer."""
     return replace(first, fid=OVERDUE, due_at=first.due_at + timedelta(seconds=grace_s))
+
+
+async def renew_timeout(services: Services, execution: Execution) -> None:
+    """Set the first timer once more if it is due when the START is taken: it may have been given up meanwhile."""
+    first = deadline(execution)
+    if first is not None and first.due_at <= services.world.now():
+        await services.ports.timers.set(first)
 
 
 async def drop_timeout(services: Services, execution: Execution) -> None:

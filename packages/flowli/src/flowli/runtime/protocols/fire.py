@@ -19,12 +19,13 @@ from flowli.runtime.services import Services
 __all__ = ["fire"]
 
 
-async def fire(services: Services, timer: Timer, by: Provenance) -> None:
-    """Fire a timer that is due."""
+async def fire(services: Services, timer: Timer, by: Provenance) -> bool:
+    """Fire a timer that is due; False if it is kept, for an execution that is still to be started."""
     if is_execution_timeout(timer):
-        await time_out(services, timer, by)
-        await services.ports.timers.cancel(timer)
-        return
+        done = await time_out(services, timer, by)
+        if done:
+            await services.ports.timers.cancel(timer)
+        return done
     await services.ports.queue.enqueue(
         resume_task(
             queue=timer.queue,
@@ -38,3 +39,4 @@ async def fire(services: Services, timer: Timer, by: Provenance) -> None:
     await services.ports.timers.cancel(timer)
     services.hub.wake_queue(timer.queue)
     services.hub.wake_execution(timer.eid, TimerCause(timer.timer_id).key)
+    return True

@@ -2,7 +2,7 @@
 
 Putting (``put_start``):
 
-1. A timer, if there is an execution timeout. *Crash after it*: it fires for nobody and is deleted.
+1. A timer, if there is an execution timeout. *Crash after it*: it is due for nobody, and deleted an hour later.
 2. The START task; it carries the whole record. *Crash after it*: nothing was acknowledged; whoever dequeues the task
    writes the record from it and runs.
 3. The record. *Crash after it*: the execution exists and will run; only ``execution.created`` is missing in the control

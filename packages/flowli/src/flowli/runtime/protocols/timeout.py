@@ -2,7 +2,9 @@
 
 The timer that ``start`` set has fired:
 
-1. Look at the execution: nothing is to be done for one that is unknown or has ended.
+1. Look at the execution: nothing is to be done for one that has ended. One that is unknown may be about to be started:
+   the timer was set before its START, and whose clock is ahead, or whose start is slow, sees it due before that. It is
+   kept for an hour.
 2. Set the timer of step 4, a grace later. *Crash after it*: the first timer is still there and fires again.
 3. Ask for the cancel, under an id of its own, so that it is asked for once.
    Delete the first timer. *Crash before it*: steps 1 to 3 again, which change nothing.
@@ -13,6 +15,8 @@ The second timer has fired:
 """
 
 from __future__ import annotations
+
+from datetime import timedelta
 
 from flowli.domain.errors import NotAllowed
 from flowli.domain.ids import ROOT
@@ -29,6 +33,7 @@ from flowli.runtime.services import Services
 __all__ = ["is_execution_timeout", "time_out"]
 
 _REQUEST = "timeout"
+_START_TAKES = timedelta(hours=1)
 
 
 def is_execution_timeout(timer: Timer) -> bool:
@@ -36,16 +41,19 @@ def is_execution_timeout(timer: Timer) -> bool:
     return timer.fid in (ROOT, OVERDUE)
 
 
-async def time_out(services: Services, timer: Timer, by: Provenance) -> None:
-    """Do what the timer is for, all but deleting it."""
+async def time_out(services: Services, timer: Timer, by: Provenance) -> bool:
+    """Do what the timer is for, all but deleting it; False if it is not to be deleted yet."""
     standing = await find_standing(services.ports, timer.eid)
-    if standing is None or standing.ended:
-        return
+    if standing is None:
+        return timer.due_at + _START_TAKES <= services.world.now()
+    if standing.ended:
+        return True
     if timer.fid == ROOT:
         await services.ports.timers.set(overdue(timer, services.config.grace_s))
         await _cancel(services, standing, by)
     else:
         await _terminate(services, standing, by)
+    return True
 
 
 def _reason(standing: Standing) -> str:

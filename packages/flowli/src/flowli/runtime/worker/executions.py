@@ -21,6 +21,7 @@ from flowli.runtime.owner.owner import Owner, Release
 from flowli.runtime.owner.steps import StepRunner
 from flowli.runtime.protocols.after_end import after_end
 from flowli.runtime.protocols.causes import is_journaled
+from flowli.runtime.protocols.deadline import renew_timeout
 from flowli.runtime.protocols.run import Behind, Looked, Verdict, look, take_over
 from flowli.runtime.protocols.standing import Standing
 from flowli.runtime.protocols.start import created, take_start
@@ -139,6 +140,7 @@ class Executions:
             return SetAside(str(error))
         if execution is None:
             return Ack()
+        await renew_timeout(services, execution)
         workflow = services.registry.find(execution.workflow, execution.version)
         if workflow is None:
             return self._unknown(execution)

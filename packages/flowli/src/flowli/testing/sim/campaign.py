@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-
-import structlog
 
 from flowli.testing.sim.modes import Case, freezes, run_case, storms, sweep
 from flowli.testing.sim.workload import Workload
 from flowli.testing.sim.workloads import WORKLOADS
 
-__all__ = ["BUDGETS", "MODES", "Budget", "Campaign", "Finding", "quiet"]
+__all__ = ["BUDGETS", "MODES", "Budget", "Campaign", "Finding"]
 
 MODES = ("sweep", "freeze", "storm")
 """The ways of striking, by name."""
@@ -56,17 +52,6 @@ class Finding:
     problems: tuple[str, ...]
 
 
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """The engine logs nothing meanwhile: it is struck all the time, and findings are what counts."""
-    before = structlog.get_config()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    try:
-        yield
-    finally:
-        structlog.configure(**before)
-
-
 @dataclass(slots=True)
 class Campaign:
     """Runs cases and keeps what they found.
@@ -104,8 +89,7 @@ class Campaign:
     def run(self, cases: Iterable[Case]) -> Iterator[Finding | None]:
         """Run cases one by one; yields a finding, or None for a good run."""
         for case in cases:
-            with quiet():
-                outcome, _ = run_case(case, self.workloads)
+            outcome, _ = run_case(case, self.workloads)
             self.runs += 1
             self.operations += outcome.operations
             finding = Finding(case, tuple(outcome.problems)) if outcome.problems else None

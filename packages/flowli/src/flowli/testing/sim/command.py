@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from flowli.testing.sim.campaign import BUDGETS, MODES, Campaign, quiet
+from flowli.testing.sim.campaign import BUDGETS, MODES, Campaign
 from flowli.testing.sim.modes import Case, run_case
 from flowli.testing.sim.shrink import shrink
 from flowli.testing.sim.story import story
@@ -56,8 +56,7 @@ def sim(
         f"{campaign.runs} runs, {campaign.operations} operations, {len(campaign.findings)} with something violated"
     )
     if campaign.findings:
-        with quiet():
-            smallest = shrink(campaign.findings[0].case, workloads)
+        smallest = shrink(campaign.findings[0].case, workloads)
         click.echo(f"tell the story of one: flowli sim --case '{smallest}'")
         sys.exit(1)
 
@@ -80,8 +79,7 @@ def _tell(line: str, workloads: dict[str, Workload], reads: bool) -> None:
         case = Case.parse(line)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    with quiet():
-        outcome, cluster = run_case(case, workloads)
+    outcome, cluster = run_case(case, workloads)
     click.echo(story(cluster, outcome.problems or ["nothing was violated"], reads=reads))
     if outcome.problems:
         sys.exit(1)

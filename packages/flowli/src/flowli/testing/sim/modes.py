@@ -5,10 +5,14 @@ Each run is named by one line, ``workload:seed:order:hosts:storm:fault@operation
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import structlog
 
 from flowli.testing.sim import faults
 from flowli.testing.sim.bucket import Operation
@@ -119,7 +123,19 @@ def run_case(case: Case, workloads: Mapping[str, Workload] | None = None) -> tup
     skews = {} if storm is None else {name: storm.uniform(-20, 20) for name in ("worker-1", "worker-2", "sweeper-1")}
     settings: dict[str, Any] = dict(ORDERS[case.order])
     cluster = Cluster(workload, Plan(choose, one_host=case.one_host, settings=settings, skews_s=skews), case.seed)
-    return cluster.run(), cluster
+    with _quiet():
+        return cluster.run(), cluster
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """The engine logs nothing meanwhile: it is struck all the time, and findings are what counts."""
+    before = structlog.get_config()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    try:
+        yield
+    finally:
+        structlog.configure(**before)
 
 
 def _storm_fault(storm: random.Random, operation: Operation) -> Fault | None:

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import pytest
 
-from flowli.testing.sim.campaign import BUDGETS, MODES, Budget, Campaign, quiet
+from flowli.testing.sim.campaign import BUDGETS, MODES, Budget, Campaign
 from flowli.testing.sim.modes import Case, run_case
 from flowli.testing.sim.workload import Workload
 
@@ -56,16 +56,14 @@ class SimulatorSuite:
 
     def test_no_fault_violates_anything(self, workload: str, mode: str, part: int, pytestconfig: pytest.Config) -> None:
         budget, campaign = budget_of(pytestconfig).times(self.share), Campaign(self.workloads, seed_of_commit())
-        with quiet():
-            cases = campaign.cases(mode, budget, [workload])
+        cases = campaign.cases(mode, budget, [workload])
         for _ in campaign.run(itertools.islice(cases, part, None, self.parts)):
             pass
         told = "\n".join(f"{one.case}  {one.problems[0]}" for one in campaign.findings[:10])
         assert not told, f"{told}\nits story: flowli sim --case '{campaign.findings[0].case}'"
 
     def _run(self, case: Case) -> None:
-        with quiet():
-            outcome, _ = run_case(case, self.workloads)
+        outcome, _ = run_case(case, self.workloads)
         assert outcome.problems == []
 
 
