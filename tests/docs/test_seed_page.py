@@ -72,11 +72,11 @@ NAMES = {
     "flowli.log": ["configure"],
     "flowli.evidence": [],
     "flowli.patterns": [],
-    "flowli.api": [],
+    "flowli.api": ["create_app", "Authenticator"],
 }
 LATER = {
     "flowli.patterns": ["delegate", "review", "saga", "fan_out", "on_tick"],
-    "flowli.api": ["create_app", "Authenticator", "OIDCAuthenticator"],
+    "flowli.api": ["OIDCAuthenticator"],
 }
 
 

@@ -3,9 +3,9 @@ import flowli_api.public
 from flowli.plugins import discover
 
 
-def test_it_is_listed_and_claims_to_provide_nothing():
+def test_it_is_listed_without_a_problem():
     plugin = next(one for one in discover().plugins if one.distribution == "flowli-api")
-    assert (plugin.name, plugin.provides, plugin.problem) == ("api", (), None)
+    assert (plugin.name, plugin.problem) == ("api", None)
 
 
 def test_the_facade_shows_the_public_names_of_this_distribution():

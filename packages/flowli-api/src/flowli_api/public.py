@@ -1,3 +1,24 @@
-"""The public names, which ``flowli.api`` shows as its own. There are none in this version."""
+"""The public names, which ``flowli.api`` shows as its own."""
 
-__all__: list[str] = []
+from __future__ import annotations
+
+from flowli_api.app import create_app
+from flowli_api.auth.identity import Authenticator, Identity
+from flowli_api.auth.static import StaticAuthenticator
+from flowli_api.config import ApiConfig, OIDCLogin
+from flowli_api.routing import ApiRouter, Caller, ServiceOf, requires
+from flowli_api.service import Service
+
+__all__ = [
+    "ApiConfig",
+    "ApiRouter",
+    "Authenticator",
+    "Caller",
+    "Identity",
+    "OIDCLogin",
+    "Service",
+    "ServiceOf",
+    "StaticAuthenticator",
+    "create_app",
+    "requires",
+]

@@ -1,0 +1,129 @@
+"""``create_app``: the service as an ASGI application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from flowli import Engine, WorkflowProjection
+from flowli_api import extensions, interface, problems
+from flowli_api._version import __version__
+from flowli_api.answers import CONTROL_SEQ
+from flowli_api.auth.identity import Authenticator
+from flowli_api.config import ApiConfig
+from flowli_api.middleware import Envelope
+from flowli_api.routes import bulk, catalog, evidence, insight, listing, operating, queues, reading, system
+from flowli_api.service import Service
+
+__all__ = ["create_app"]
+
+_PREFIX = "/v1"
+_ROUTERS = (catalog, listing, operating, bulk, reading, insight, evidence, queues, system)
+_ABOUT = """People and programs that hold no keys of the bucket see, start, answer and repair executions here.
+
+Every write takes an `Idempotency-Key`, and answers with `control_seq`: send it as `Flowli-After` to see the write at
+any process. Reads carry an `ETag`. What is no success is a problem (RFC 9457) with a stable `code`."""
+
+
+def create_app(
+    engine: Engine,
+    *,
+    projection: WorkflowProjection | None = None,
+    authenticator: Authenticator,
+    config: ApiConfig | None = None,
+) -> FastAPI:
+    """The HTTP service over an engine's bucket.
+
+    It keeps no state: any number of processes can serve one bucket. It closes neither the engine nor the projection.
+
+    Args:
+        engine: every write goes through it; its registry is the catalog.
+        projection: lists come from it; None makes one in a temporary folder, built anew with each start.
+        authenticator: tells who calls.
+        config: settings.
+
+    Raises:
+        PluginError: the routes of a plugin cannot be used.
+
+    Example:
+        >>> app = create_app(engine, authenticator=StaticAuthenticator({token: identity}))
+        >>> uvicorn.run(app)
+    """
+    config = ApiConfig() if config is None else config
+    service = Service(engine, projection, authenticator, config)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await service.close()
+
+    app = FastAPI(
+        title="flowli",
+        version=__version__,
+        description=_ABOUT,
+        openapi_url=f"{_PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        root_path=config.root_path,
+        lifespan=life,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    problems.install(app)
+    for module in _ROUTERS:
+        app.include_router(module.router, prefix=_PREFIX)
+    app.include_router(system.probes)
+    service.plugins = extensions.include(app, _PREFIX)
+    _describe(app)
+    found = interface.built() if config.interface else None
+    if found is not None:
+        app.mount("/", interface.Interface(directory=found, html=True), name="interface")
+    _wrap(app, config, service)
+    return app
+
+
+def _wrap(app: FastAPI, config: ApiConfig, service: Service) -> None:
+    """Put the layers around the routes; the one added last is the outermost."""
+    if config.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(config.cors_origins),
+            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=["authorization", "content-type", "idempotency-key", "flowli-after", "last-event-id"],
+            expose_headers=["etag", "location", "retry-after", "x-request-id", CONTROL_SEQ],
+        )
+    if config.allowed_hosts:
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(config.allowed_hosts))
+    app.add_middleware(Envelope, config=config, service=service)
+
+
+def _describe(app: FastAPI) -> None:
+    """OpenAPI 3.1 with the security scheme and the form of problems."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            made = get_openapi(
+                title=app.title,
+                version=app.version,
+                description=app.description,
+                routes=app.routes,
+                openapi_version="3.1.0",
+            )
+            parts = made.setdefault("components", {})
+            parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            schemas = parts.setdefault("schemas", {})
+            problem = problems.ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas.update(problem.pop("$defs", {}))
+            schemas["ProblemDetails"] = problem
+            app.openapi_schema = made
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -1,0 +1,1 @@
+"""What goes over the wire: one model for each thing, made from the engine's own values."""

@@ -1,0 +1,35 @@
+"""Routes that plugins bring (hook ``flowli_api_routers``): loaded, checked, put under their prefix."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from fastapi.routing import APIRouter
+
+from flowli.descriptors import ApiRouterType
+from flowli.plugins import PluginError, manager
+from flowli_api.routing import ApiRoute
+
+__all__ = ["include"]
+
+
+def include(app: FastAPI, prefix: str) -> tuple[str, ...]:
+    """Add the routers of all plugins below ``{prefix}/{name}``; returns their names.
+
+    Raises:
+        PluginError: one is no router, or a route of it does not say what it requires.
+    """
+    loaded = manager().load_each(ApiRouterType)
+    for name, router in loaded.items():
+        if not isinstance(router, APIRouter):
+            raise PluginError(
+                f"The API router {name!r} loads a {type(router).__name__}; return a flowli_api.public.ApiRouter."
+            )
+        for route in router.routes:
+            if not isinstance(route, ApiRoute):
+                path = getattr(route, "path", route)
+                raise PluginError(
+                    f"Route {path} of the API router {name!r} does not say what it requires. Make the router with "
+                    "flowli_api.public.ApiRouter and mark the route with @requires(...)."
+                )
+        app.include_router(router, prefix=f"{prefix}/{name}")
+    return tuple(loaded)

@@ -1,0 +1,119 @@
+"""A service in this process over a bucket in memory, with callers of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from flowli import Context, Engine, MemoryBackend, Registry, Site
+from flowli_api.app import create_app
+from flowli_api.auth.identity import Identity
+from flowli_api.auth.static import StaticAuthenticator
+from flowli_api.config import ApiConfig
+
+registry = Registry()
+
+
+@registry.workflow
+async def ask(ctx: Context, question: str, patience_s: float = 3600.0) -> str:
+    """Wait for an answer."""
+    await ctx.step(len, question)
+    answer = await ctx.receive("answer", timeout=patience_s)
+    return f"{question} {answer}"
+
+
+@registry.workflow
+async def fail(ctx: Context, secret: str) -> None:
+    """Fail with a message."""
+    await ctx.step(broken, secret)
+
+
+@registry.workflow(version="2", name="fail")
+async def fail_less(ctx: Context, secret: str) -> str:
+    """Do not fail."""
+    return secret
+
+
+def broken(secret: str) -> None:
+    raise ValueError("it is broken")
+
+
+def token_of(name: str) -> str:
+    return f"the-token-of-{name}-{'x' * 12}"
+
+
+def identity(name: str, *capabilities: str, workflows: frozenset[str] | None = None) -> Identity:
+    return Identity(name, capabilities=frozenset(capabilities), workflows=workflows)
+
+
+@dataclass
+class Shop:
+    """A service and what stands behind it."""
+
+    app: FastAPI
+    engine: Engine
+    people: dict[str, Identity]
+
+    def client(self, name: str | None = "root", **options: object) -> httpx.AsyncClient:
+        """A client with the token of somebody; of nobody for None."""
+        headers = {} if name is None else {"authorization": f"Bearer {token_of(name)}"}
+        transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
+        return httpx.AsyncClient(transport=transport, base_url="http://flowli.test", headers=headers, **options)
+
+    async def work(self) -> None:
+        """Run all that can run."""
+        await self.engine.worker(["default", "agents"]).run_until_idle()
+
+    async def started(self, workflow: str = "ask", *args: object) -> str:
+        """The id of a new execution that has run as far as it can."""
+        eid = await self.engine.start(workflow, *(args or ("why?",)))
+        await self.work()
+        return str(eid)
+
+
+PEOPLE = {
+    "root": identity("root", "admin"),
+    "nobody": identity("nobody"),
+    "reader": identity("reader", "executions:read", "workflows:read"),
+    "asker": identity("asker", "admin", workflows=frozenset({"ask"})),
+}
+
+
+@pytest.fixture
+async def open_shop() -> AsyncIterator[Callable[..., Awaitable[Shop]]]:
+    """Makes services; those of one backend share a bucket."""
+    opened: list[Shop] = []
+
+    async def make(
+        config: ApiConfig | None = None, backend: MemoryBackend | None = None, people: dict[str, Identity] | None = None
+    ) -> Shop:
+        backend = backend or MemoryBackend()
+        engine = Engine(backend.ports, Site.local(f"api-{len(opened)}"), registry=registry)
+        known = {**PEOPLE, **(people or {})}
+        authenticator = StaticAuthenticator({token_of(name): one for name, one in known.items()})
+        config = config or ApiConfig(rate_per_s=None, fresh_s=0.0, poll_s=0.01)
+        shop = Shop(create_app(engine, authenticator=authenticator, config=config), engine, known)
+        opened.append(shop)
+        return shop
+
+    yield make
+    for shop in opened:
+        await shop.app.state.service.close()
+        await shop.engine.close()
+
+
+@pytest.fixture
+async def shop(open_shop: Callable[..., Awaitable[Shop]]) -> Shop:
+    """One service."""
+    return await open_shop()
+
+
+@pytest.fixture
+async def http(shop: Shop) -> AsyncIterator[httpx.AsyncClient]:
+    """A client that may do everything."""
+    async with shop.client() as client:
+        yield client
