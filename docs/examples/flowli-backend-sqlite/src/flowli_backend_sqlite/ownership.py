@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
 
 from flowli.domain.data import Data
 from flowli.domain.errors import LeaseLost
@@ -14,11 +13,6 @@ from flowli.domain.ids import Eid
 from flowli.domain.ports import Acquired, Held, Holder, Lease, LeaseRequest
 from flowli_backend_sqlite.bodies import pack, unpack
 from flowli_backend_sqlite.database import Database
-
-
-class _Found(NamedTuple):
-    lease: Lease
-    expired: bool
 
 
 class SqliteOwnership:
@@ -30,7 +24,7 @@ class SqliteOwnership:
     async def read(self, eid: Eid) -> Lease | None:
         """The lease, with its idle time."""
         found = await self._db.read(lambda db: self._found(db, eid))
-        return None if found is None else found.lease
+        return found and found[0]
 
     async def acquire(
         self,
@@ -50,15 +44,15 @@ class SqliteOwnership:
             found = self._found(db, eid)
             if found is None:
                 return Acquired(self._put(db, Lease(eid, 1, holder, ttl_s, state=state), me))
-            old = found.lease
+            old, expired = found
             if seen is not None and seen.token != old.token:
                 return Held(old)
-            let_go = old.holder is None or (free_epoch is not None and old.epoch <= free_epoch)
-            if not (let_go or found.expired or force):
+            let_go = old.holder is None or old.epoch <= (free_epoch or 0)
+            if not (let_go or expired or force):
                 return Held(old)
-            deaths = old.deaths + (found.expired and not let_go)
+            deaths = old.deaths + (expired and not let_go)
             kept = old.state if state is None else state
-            new = replace(old, epoch=old.epoch + 1, holder=holder, ttl_s=ttl_s, deaths=deaths, state=kept)
+            new = Lease(eid, old.epoch + 1, holder, ttl_s, old.requests, kept, deaths)
             return Acquired(self._put(db, new, me))
 
         return await self._db.write(work)
@@ -79,7 +73,7 @@ class SqliteOwnership:
 
         def work(db: sqlite3.Connection) -> Lease:
             found = self._found(db, eid)
-            old = Lease(eid, 0, None, 0.0) if found is None else found.lease
+            old = Lease(eid, 0, None, 0.0) if found is None else found[0]
             known = any(one.id == request.id for one in old.requests)
             return old if known else self._put(db, replace(old, requests=(*old.requests, request)))
 
@@ -87,27 +81,28 @@ class SqliteOwnership:
 
     async def release(self, lease: Lease) -> None:
         """Leave the lease without a holder; epoch, requests and state stay."""
-        with contextlib.suppress(LeaseLost):
+        with suppress(LeaseLost):
             await self._db.write(lambda db: self._put(db, replace(self._held(db, lease), holder=None)))
 
     async def remove(self, eid: Eid) -> None:
         """Delete the lease."""
         await self._db.write(lambda db: db.execute("DELETE FROM leases WHERE eid = ?", (str(eid),)))
 
-    def _found(self, db: sqlite3.Connection, eid: Eid) -> _Found | None:
+    def _found(self, db: sqlite3.Connection, eid: Eid) -> tuple[Lease, bool] | None:
+        """The lease, and whether it has expired."""
         row = db.execute("SELECT token, changed_s, process, body FROM leases WHERE eid = ?", (str(eid),)).fetchone()
         if row is None:
             return None
         token, changed_s, process, body = row
-        idle_s = self._db.now_s() - changed_s
+        idle_s = self._db.now_s() - changed_s  # below 0: the host was started anew since
         lease = replace(unpack(Lease, body), token=token, idle_s=max(idle_s, 0.0))
-        return _Found(lease, idle_s < 0 or idle_s >= lease.ttl_s or self._db.is_dead(process))
+        return lease, not 0 <= idle_s < lease.ttl_s or self._db.is_dead(process)
 
     def _held(self, db: sqlite3.Connection, lease: Lease) -> Lease:
         found = self._found(db, lease.eid)
-        if found is None or found.lease.epoch != lease.epoch or found.lease.holder is None:
+        if found is None or found[0].epoch != lease.epoch or found[0].holder is None:
             raise LeaseLost(f"the lease of {lease.eid} is no longer held under epoch {lease.epoch}")
-        return found.lease
+        return found[0]
 
     def _put(self, db: sqlite3.Connection, lease: Lease, process: str | None = None) -> Lease:
         """Write the lease; without ``process``, whose it is stays as it was: a request changes the lease of another."""

@@ -1,4 +1,4 @@
-"""Backends: implementations of the ten ports, one folder a backend, one file a port; and how one is opened by its URL."""
+"""Backends: implementations of the ten ports, one folder a backend, one file a port; and opening one by its URL."""
 
 from __future__ import annotations
 
