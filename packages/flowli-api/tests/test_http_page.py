@@ -1,16 +1,14 @@
 """The reference page says what the OpenAPI document says."""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from http_page import HEADING, generated
-
 from flowli_api.auth.capabilities import CAPABILITIES
 from flowli_api.problems import CODES
+
+from .http_page import HEADING, generated
 
 PAGE = Path(__file__).parents[3] / "docs/reference/http.md"
 

@@ -17,6 +17,8 @@ from flowli.domain.provenance import Provenance
 from flowli_api.auth.guard import Guard
 from flowli_api.auth.identity import Authenticator, Identity
 from flowli_api.config import ApiConfig
+from flowli_api.live.feed import Feed
+from flowli_api.live.journals import Journals
 from flowli_api.problems import Problem
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ class Service:
         self.projection = projection
         self._fresh_at_s = float("-inf")
         self.streams = 0
+        self.feed = Feed(self)
+        self.journals = Journals(self)
         self.answered: Counter[int] = Counter()
         self.plugins: tuple[str, ...] = ()
 

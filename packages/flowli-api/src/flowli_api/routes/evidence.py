@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Path, Query, Request, Response
 from pydantic import Field
 
+from flowli.domain.ids import Eid
 from flowli.evidence import frame_part
 from flowli_api.answers import answer
 from flowli_api.dto.base import Out
@@ -15,7 +16,7 @@ from flowli_api.problems import Problem
 from flowli_api.routing import ApiRouter, Caller, ServiceOf, requires
 from flowli_api.service import Service
 
-__all__ = ["logs_of", "router"]
+__all__ = ["log_names", "read_log", "router"]
 
 router = ApiRouter(tags=["evidence"])
 
@@ -86,24 +87,24 @@ async def read_logs(
 ) -> Response:
     """What the attempts of an execution, or of one frame, printed and logged."""
     await service.row(caller, eid)
-    return answer(request, LogsOut(eid=str(eid), logs=await logs_of(service, eid, fid)))
+    found = [await read_log(service, eid, name) for name in await log_names(service, eid, fid)]
+    return answer(request, LogsOut(eid=str(eid), logs=[log for log in found if log is not None]))
 
 
-async def logs_of(service: Service, eid: EidPath, fid: str | None, known: frozenset[str] = frozenset()) -> list[LogOut]:
-    """The attempt logs of an execution, without those whose names are ``known``."""
-    evidence = service.engine.ports.evidence
+async def log_names(service: Service, eid: Eid, fid: str | None) -> list[str]:
+    """The names of the attempt logs of an execution, or of one frame."""
     prefix = "" if fid is None else f"{frame_part(fid)}."
-    found: list[LogOut] = []
-    for name in await evidence.list(eid, prefix=prefix):
-        if not name.endswith(_LOG) or name in known:
-            continue
-        body = await evidence.get(eid, name)
-        frame, attempt, epoch = name.removesuffix(_LOG).rsplit(".", 2)
-        if body is not None:
-            text = body.decode("utf-8", "replace")
-            shown = frame.replace("~", "/").replace("=", "#")
-            found.append(LogOut(fid=shown, attempt=int(attempt), epoch=int(epoch), text=text))
-    return found
+    return [name for name in await service.engine.ports.evidence.list(eid, prefix=prefix) if name.endswith(_LOG)]
+
+
+async def read_log(service: Service, eid: Eid, name: str) -> LogOut | None:
+    """One attempt log; None if it is gone."""
+    body = await service.engine.ports.evidence.get(eid, name)
+    frame, attempt, epoch = name.removesuffix(_LOG).rsplit(".", 2)
+    if body is None:
+        return None
+    fid = frame.replace("~", "/").replace("=", "#")
+    return LogOut(fid=fid, attempt=int(attempt), epoch=int(epoch), text=body.decode("utf-8", "replace"))
 
 
 def _hidden(name: str) -> bool:
