@@ -71,11 +71,11 @@ NAMES = {
     "flowli.codec": [],
     "flowli.log": ["configure"],
     "flowli.evidence": [],
-    "flowli.patterns": [],
+    "flowli.patterns": ["delegate", "saga", "fan_out", "on_tick"],
     "flowli.api": ["create_app", "Authenticator"],
 }
 LATER = {
-    "flowli.patterns": ["delegate", "review", "saga", "fan_out", "on_tick"],
+    "flowli.patterns": ["review"],
     "flowli.api": ["OIDCAuthenticator"],
 }
 

@@ -1,11 +1,23 @@
+from pathlib import Path
+
 import flowli.patterns
 import flowli_patterns.public
-from flowli.plugins import discover
+from flowli.descriptors import PatternType
+from flowli.plugins import discover, manager
 
 
-def test_it_is_listed_and_claims_to_provide_nothing():
+def test_it_is_listed_with_all_that_it_provides():
     plugin = next(one for one in discover().plugins if one.distribution == "flowli-patterns")
-    assert (plugin.name, plugin.provides, plugin.problem) == ("patterns", (), None)
+    assert (plugin.name, plugin.problem) == ("patterns", None)
+    patterns = {name for hook, name in plugin.provides if hook == "flowli_patterns"}
+    assert {"delegate", "fan_out", "on_tick", "saga"} <= patterns
+    assert patterns <= set(flowli_patterns.public.__all__)
+
+
+def test_every_pattern_loads_as_its_public_function():
+    for name, pattern in manager().all(PatternType).items():
+        if hasattr(flowli_patterns.public, name):
+            assert pattern.load() is getattr(flowli.patterns, name)
 
 
 def test_the_facade_shows_the_public_names_of_this_distribution():
@@ -13,3 +25,10 @@ def test_the_facade_shows_the_public_names_of_this_distribution():
     assert all(
         getattr(flowli.patterns, one) is getattr(flowli_patterns.public, one) for one in flowli_patterns.public.__all__
     )
+
+
+def test_the_readme_names_every_pattern():
+    text = (Path(__file__).parents[1] / "README.md").read_text()
+    assert [
+        name for name in manager().all(PatternType) if f"`{name}" not in text and name in flowli_patterns.public.__all__
+    ] == []

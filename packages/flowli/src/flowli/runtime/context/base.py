@@ -18,6 +18,7 @@ from flowli.domain.data import Data
 from flowli.domain.errors import UsageError
 from flowli.domain.frames import FrameKind
 from flowli.domain.ids import ROOT, Eid, Fid, check_name
+from flowli.domain.provenance import Actor
 from flowli.runtime.replay.calls import FrameCall
 
 if TYPE_CHECKING:
@@ -51,6 +52,11 @@ class ContextBase:
         return self._session.execution.eid
 
     @property
+    def started_by(self) -> Actor:
+        """Who started this execution; of a child: the worker that ran its parent; of a fork: who forked it."""
+        return self._session.execution.created_by.actor
+
+    @property
     def now(self) -> datetime:
         """The present, in UTC: the instant of the last outcome that this code was given. Equal on every replay."""
         return self._session.now.to_datetime()
@@ -79,13 +85,14 @@ class ContextBase:
         return self._session.patched(check_name("change id", change_id))
 
     @contextlib.contextmanager
-    def scope(self, name: str) -> Iterator[None]:
+    def scope(self, name: str) -> Iterator[Fid]:
         """Frames made inside stand under a node of their own, so that a pattern's frames do not shift others'
-        numbers.
+        numbers. Gives the path of that node, which is unique in the execution.
         """
-        token = _scope.set(self._session.scope(_scope.get(), check_name("scope", name)))
+        node = self._session.scope(_scope.get(), check_name("scope", name))
+        token = _scope.set(node)
         try:
-            yield
+            yield node
         finally:
             _scope.reset(token)
 
