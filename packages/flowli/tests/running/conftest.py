@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from flowli import Context
 from .fleet import Died, Fleet
 from .ledger import Ledger
 
-KINDS = ("memory", "cairn", "files")
+# the wheel of flowli is tested alone as well, without the examples; tests/examples sees to it that they are here
+ROWS = ("rows",) if find_spec("flowli_backend_sqlite") else ()
+KINDS = ("memory", "cairn", "files", *ROWS)
 
 
 @pytest.fixture(params=KINDS)

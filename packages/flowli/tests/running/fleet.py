@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from flowli.adapters.cairndb import CairnBackend
 from flowli.adapters.memory import MemoryBackend
 from flowli.cairn.store import ObjectStore
+from flowli.descriptors import Backend
 from flowli.domain.entries import FrameCompleted, JournalEntry
 from flowli.domain.errors import FlowliError
 from flowli.domain.frames import FrameKind
@@ -194,6 +195,13 @@ class Process:
         self._tasks.clear()
 
 
+def open_rows(folder: Path, world: ManualWorld) -> Backend:
+    """The example of a backend that somebody else wrote: ten ports on SQLite, and nothing else."""
+    from flowli_backend_sqlite.backend import SqliteBackend
+
+    return SqliteBackend(f"{folder}/flowli.db", world, "os")
+
+
 class Fleet:
     """See the module's docstring."""
 
@@ -206,12 +214,15 @@ class Fleet:
         self._store_world = ManualWorld(self.clock, name="store")
         self._memory = MemoryBackend(self._store_world)
         self._store = MemoryStore(world=self._store_world)
-        self._backends: list[CairnBackend] = []
+        self._backends: list[Backend] = []
 
-    def open(self, world: ManualWorld, wrap: Wrap | None) -> MemoryBackend | CairnBackend:
+    def open(self, world: ManualWorld, wrap: Wrap | None) -> MemoryBackend | Backend:
         """The backend as one process sees it."""
         if self.kind == "memory":
             return self._memory
+        if self.kind == "rows":
+            self._backends.append(open_rows(self._folder, world))
+            return self._backends[-1]
         store: ObjectStore = self._store.fork()
         if self.kind == "files":
             store = FilesystemStore.from_url(f"file:{self._folder}/bucket?durability=os", world=world)
