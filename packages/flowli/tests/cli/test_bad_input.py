@@ -145,7 +145,7 @@ def test_a_command_that_needs_a_bucket_says_how_to_name_one(invoke, environment)
 @pytest.mark.parametrize(
     ("url", "code", "sentence"),
     [
-        ("flie:./bucket", 2, "did you mean 'file'?"),
+        ("flie:./bucket", 2, "did you mean 'file'"),
         ("bucket", 2, ""),
         ("file:", 2, ""),
         ("file:/no/such/parent/bucket", 3, "/no/such/parent/bucket"),

@@ -38,15 +38,24 @@ def loaded() -> dict[str, click.Command]:
     return {one.name: one.load() for one in COMMANDS}
 
 
+def with_parts() -> dict[str, click.Command]:
+    """Every command, and those that are parts of one: ``queues pause``."""
+    found = loaded()
+    for name, command in loaded().items():
+        if isinstance(command, click.Group):
+            found |= {f"{name} {part}": one for part, one in command.commands.items()}
+    return found
+
+
 def test_each_option_of_a_command_is_documented_and_each_documented_one_exists():
     documented = {}
     for commands, option, environment, default, _ in section("Options of one command"):
-        for command in re.findall(r"`(\w+)`", commands):
-            variable = environment.strip("`").replace("{COMMAND}", command.upper())
+        for command in re.findall(r"`([\w -]+)`", commands):
+            variable = environment.strip("`").replace("{COMMAND}", re.sub("[ -]", "_", command.upper()))
             documented[command, flag(option)] = (variable, default.strip("`"))
     real = {
         (name, option.opts[0]): option
-        for name, command in loaded().items()
+        for name, command in with_parts().items()
         for option in options(command, shared=False)
     }
     assert set(documented) == set(real)
@@ -101,4 +110,4 @@ def test_the_settings_of_an_engine_are_documented():
 
 def test_every_command_is_documented_and_every_documented_one_exists():
     text = (DOCS / "cli.md").read_text().partition("## Commands")[2].partition("###")[0]
-    assert set(re.findall(r"^\| `(\w+)", text, re.MULTILINE)) == set(loaded())
+    assert set(re.findall(r"^\| `([\w-]+)", text, re.MULTILINE)) == set(loaded())

@@ -13,14 +13,15 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flowli.domain.entries import ControlEntry
+from flowli.domain.entries import Announced, ControlEntry
 from flowli.domain.execution import ExecutionStatus
+from flowli.runtime.signs import WORKER_TOPIC
 
 if TYPE_CHECKING:
     from flowli.adapters.projection import ExecutionRow, WorkflowProjection
     from flowli.cli.session import Session
 
-__all__ = ["Index", "opened"]
+__all__ = ["Index", "opened", "worker_announcements"]
 
 _PAGE = 500
 
@@ -56,6 +57,18 @@ class Index:
                 break
         return found[:limit]
 
+    async def announced(self, topic: str) -> list[Announced]:
+        """All announcements of a topic, in order."""
+        found: list[Announced] = []
+        after = 0
+        while self._projection is not None:
+            page = await self._projection.announcements(topic, after_seq=after, limit=_PAGE)
+            found += [Announced(one.topic, one.data, one.eid, one.fid) for one in page]
+            if len(page) < _PAGE:
+                break
+            after = page[-1].seq
+        return found
+
 
 @asynccontextmanager
 async def opened(session: Session) -> AsyncIterator[Index]:
@@ -75,6 +88,12 @@ async def opened(session: Session) -> AsyncIterator[Index]:
             yield Index(projection)
         finally:
             await projection.close()
+
+
+async def worker_announcements(session: Session) -> list[Announced]:
+    """What workers have said of themselves, the oldest first."""
+    async with opened(session) as index:
+        return await index.announced(WORKER_TOPIC)
 
 
 def _identity(first: ControlEntry) -> str:

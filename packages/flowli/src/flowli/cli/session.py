@@ -56,6 +56,13 @@ class Session:
 
         return await resolve(self, text)
 
+    def teach(self) -> None:
+        """Have the engine learn from the index, not from the whole control log, what workers have announced."""
+        from flowli.cli.index import worker_announcements
+
+        if self.storage is not None and not self.storage.startswith("memory:"):
+            self.engine.known_code.elsewhere = lambda: worker_announcements(self)
+
     async def check_bucket(self) -> None:
         """Make sure that the bucket can be used, before a process begins that would try again for ever.
 

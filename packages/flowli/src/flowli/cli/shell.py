@@ -15,17 +15,21 @@ from flowli.cli.options import Common, settings
 if TYPE_CHECKING:
     from flowli.descriptors import CommandType
 
-__all__ = ["FlowliCommand", "FlowliGroup"]
+__all__ = ["FlowliCommand", "FlowliGroup", "FlowliParts"]
 
 
 class FlowliCommand(click.Command):
-    """A command whose options are read from the environment too, and whose help lists the common ones last."""
+    """A command whose options are read from the environment too, and whose help lists the common ones last.
 
-    def __init__(self, name: str | None, **kwargs: Any) -> None:
+    Args:
+        under: the command that it is a part of: ``queues`` for ``flowli queues pause``.
+    """
+
+    def __init__(self, name: str | None, *, under: str = "", **kwargs: Any) -> None:
         super().__init__(name, **kwargs)
         for option in self.params:
             if isinstance(option, click.Option) and option.envvar is None:
-                option.envvar = _variable(name or "", option)
+                option.envvar = _variable(f"{under}_{name}" if under else name or "", option)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in two parts."""
@@ -39,6 +43,10 @@ class FlowliCommand(click.Command):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+class FlowliParts(FlowliCommand, click.Group):
+    """A command that does something by itself, and has parts."""
 
 
 class FlowliGroup(click.Group):

@@ -24,13 +24,26 @@ from flowli.runtime.registry import Registry
 from flowli.runtime.services import Services
 from flowli.timestamp import Timestamp
 
-__all__ = ["SWEEPER", "Codes", "Seen", "Sign", "codes_of", "last_seen", "queue_sign", "seen", "worker_announcement"]
+__all__ = [
+    "SWEEPER",
+    "WORKER_TOPIC",
+    "Codes",
+    "Seen",
+    "Sign",
+    "codes_of",
+    "last_seen",
+    "queue_sign",
+    "seen",
+    "worker_announcement",
+]
 
 SWEEPER = "sweeper"
 """The sign that sweepers show."""
 
 _PERIOD_S = 60.0
-_TOPIC = "worker"
+WORKER_TOPIC = "worker"
+"""Of the announcements in which workers tell their code."""
+
 _REMEMBERED = 4
 
 _log = structlog.get_logger("flowli.signs")
@@ -156,13 +169,13 @@ def worker_announcement(registry: Registry, queues: Iterable[str], worker_id: st
     codes: dict[str, Data] = {}
     for workflow in registry:
         cast("dict[str, Data]", codes.setdefault(workflow.name, {}))[workflow.version] = workflow.code_ref
-    return Announced(_TOPIC, {"worker": worker_id, "queues": list(queues), "codes": codes})
+    return Announced(WORKER_TOPIC, {"worker": worker_id, "queues": list(queues), "codes": codes})
 
 
 def codes_of(announced: Announced) -> dict[tuple[str, str], str]:
     """The code that a worker announced, by workflow and version; empty if this is another announcement."""
     data = announced.data
-    if announced.topic != _TOPIC or announced.eid is not None or not isinstance(data, dict):
+    if announced.topic != WORKER_TOPIC or announced.eid is not None or not isinstance(data, dict):
         return {}
     codes = cast("dict[str, dict[str, str]]", data.get("codes", {}))
     return {(name, version): ref for name, versions in codes.items() for version, ref in versions.items()}

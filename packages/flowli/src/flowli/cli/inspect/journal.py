@@ -73,8 +73,8 @@ def _detail(entry: JournalEntry, *, values: bool) -> str:
         case entries.ExecutionStarted(execution):
             shown = f" args={words.short(execution.args)}" if values else ""
             return f"{execution.workflow} {execution.version}{shown}"
-        case entries.ExecutionSuspended(on):
-            return "waits on " + ", ".join(words.on(one) for one in on)
+        case entries.ExecutionSuspended(on, _, others):
+            return words.waits(on, others)
         case entries.ExecutionResumed(_, reasons):
             return ", ".join(reasons)
         case entries.ExecutionMigrated(before, after):

@@ -89,6 +89,22 @@ class Screen:
         else:
             click.echo("".join(plain(cell) for cell in cells).rstrip())
 
+    def paragraph(self, *cells: Cell, indent: int = 0, whole: bool = False) -> None:
+        """Write a text that wraps at the edge of a terminal.
+
+        Args:
+            indent: spaces before each line.
+            whole: it is one line whatever its length, so that it can be copied: the terminal itself wraps it.
+        """
+        if not self.terminal:
+            click.echo((" " * indent + "".join(plain(cell) for cell in cells)).rstrip())
+        elif whole:
+            self.console.print(self._text([" " * indent, *cells]), soft_wrap=True)
+        else:
+            from rich.padding import Padding
+
+            self.console.print(Padding(self._text(cells), (0, 0, 0, indent)))
+
     def fields(self, fields: Sequence[tuple[str, Cell]]) -> None:
         """Write ``name  value`` lines, one below the other; long values wrap on a terminal."""
         width = max((len(name) for name, _ in fields), default=0)
@@ -108,6 +124,10 @@ class Screen:
         """Write aligned columns under headers. On a terminal the last column is cut at the edge."""
         for cells in aligned(headers, rows):
             self.line(*cells)
+
+    def confirm(self, question: str) -> bool:
+        """Ask the person; nobody answers where standard input is no terminal, and the answer is no."""
+        return sys.stdin.isatty() and click.confirm(question, err=True)
 
     def note(self, text: str) -> None:
         """Tell the person something that is no part of the answer, on standard error."""

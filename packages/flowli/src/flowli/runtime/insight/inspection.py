@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from flowli.domain.channels import Message
-from flowli.domain.entries import JournalEntry
+from flowli.domain.entries import START, JournalEntry, Position
 from flowli.domain.execution import Execution, ExecutionStatus
 from flowli.domain.frames import FrameStatus
 from flowli.domain.ids import Eid, Fid
@@ -93,6 +93,7 @@ class Inspection:
         at: the instant, by the clock of who looked.
         steady: the journal was the same before and after; False if it kept on growing while it was looked at.
         fold: of ``entries``; its ``anomalies`` are what does not fit in the journal.
+        position: the end of the journal.
         lease: as it was read; None if there never was one or the execution is archived.
         tasks: its tasks in ``queue``, ready ones before delayed ones.
         dead: its tasks that were set aside.
@@ -107,6 +108,7 @@ class Inspection:
     execution: Execution
     entries: tuple[JournalEntry, ...]
     fold: JournalFold
+    position: Position = START
     steady: bool = True
     archived_at: Timestamp | None = None
     lease: Lease | None = None

@@ -63,7 +63,9 @@ async def _look(services: Services, eid: Eid, known: KnownCode) -> tuple[Inspect
 async def _around(services: Services, standing: Standing, known: KnownCode) -> Inspection:
     ports, execution, fold, at = services.ports, standing.execution, standing.fold, services.world.now()
     if standing.archived_at is not None:
-        return Inspection(at, execution, standing.entries, fold, archived_at=standing.archived_at)
+        return Inspection(
+            at, execution, standing.entries, fold, position=standing.position, archived_at=standing.archived_at
+        )
     live = [] if standing.ended else fold.live_frames()
     names = {str(frame.metadata["channel"]) for frame in live if "channel" in frame.metadata} | fold.received_on()
     lease, tasks, dead = await asyncio.gather(
@@ -82,6 +84,7 @@ async def _around(services: Services, standing: Standing, known: KnownCode) -> I
         execution=execution,
         entries=standing.entries,
         fold=fold,
+        position=standing.position,
         lease=lease,
         tasks=tuple(tasks),
         dead=tuple(one for one in dead if one.task.target == execution.eid),

@@ -33,7 +33,6 @@ RULES: tuple[Rule, ...] = (
     queued.queue_full,
     queued.task_taken,
     queued.waits_in_queue,
-    queued.start_delayed,
     lost.start_lost,
     lost.request_lost,
     lost.timer_due,

@@ -15,7 +15,7 @@ from flowli.runtime.insight.inspection import Inspection
 from flowli.runtime.insight.reasons.names import Reason
 from flowli.timestamp import Timestamp
 
-__all__ = ["Case", "act", "actor", "counted", "when"]
+__all__ = ["Case", "act", "actor", "counted", "when", "whole"]
 
 
 def act(text: str, *words: object, fill: Iterable[str] = ()) -> NextAction:
@@ -31,6 +31,11 @@ def when(at: Timestamp) -> str:
 def actor(who: Actor) -> str:
     """Who acted."""
     return f"{who.kind} {who.id}" + (f" on behalf of {who.on_behalf_of}" if who.on_behalf_of else "")
+
+
+def whole(sentence: str) -> str:
+    """A sentence with its capital and its full stop."""
+    return sentence[:1].upper() + sentence[1:].rstrip(".") + "."
 
 
 def counted(number: int, thing: str) -> str:
@@ -67,7 +72,7 @@ class Case:
         """The explanation with this reason."""
         seqs = tuple(sorted({seq for seq in journal if seq}))
         pointers = Pointers(seqs, tuple(dict.fromkeys(keys)))
-        return Explanation(self.eid, str(reason), sentence, moves, actions, pointers, tuple(details))
+        return Explanation(self.eid, str(reason), whole(sentence), moves, actions, pointers, tuple(details))
 
     @property
     def lease_key(self) -> str:

@@ -69,7 +69,9 @@ def failed(case: Case) -> Explanation | None:
         )
     else:
         reason = Reason.STEP_FAILED
-        sentence = f"step {frame.fid} failed and may not be tried again, and so it failed at {_ended(case)}: {what}"
+        sentence = (
+            f"step {frame.fid} failed and may not be tried again, and so it failed at {_ended(case)}: {frame.error}"
+        )
     actions = [
         act("go on from what failed, in a new execution", "retry", case.eid),
         act("start it again with the same input", "replay", case.eid),

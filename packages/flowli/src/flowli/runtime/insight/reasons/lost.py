@@ -23,7 +23,7 @@ def start_lost(case: Case) -> Explanation | None:
         f"it was asked for at {when(seen.execution.created_at)}, and no START of it is in queue "
         f"'{seen.execution.queue}'",
         _mover(case),
-        act("put its START", "sweeper", "--once"),
+        act("put its START", "sweeper", "--eid", case.eid),
         keys=(places.record(case.eid),),
         details=_sweeper(case),
     )
@@ -40,6 +40,7 @@ def request_lost(case: Case) -> Explanation | None:
         f"{actor(first.by.actor)} asked for {first.verb} at {when(first.by.at)}, and no task that tells a worker is in "
         f"queue '{seen.execution.queue}'",
         _mover(case),
+        act("tell a worker of it", "sweeper", "--eid", case.eid),
         act("ask again", "resume" if first.verb == "unpause" else first.verb, case.eid, "--key", first.id),
         journal=(seen.fold.lifecycle_seq,),
         keys=(case.lease_key,),
@@ -79,7 +80,7 @@ def wakeup_lost(case: Case) -> Explanation | None:
         Reason.WAKEUP_LOST,
         f"{told}, and no task that has it taken up is in queue '{seen.execution.queue}'",
         Moves.OPERATOR,
-        act("have a worker look at all that it waits for", "resume", case.eid),
+        act("put the task that has it taken up", "sweeper", "--eid", case.eid),
         journal=(seen.fold.lifecycle_seq, *(wait.seq for wait in come)),
         keys=(key for wait in come for key in _places(case, wait)),
         details=("The audit of a sweeper finds it within its period.", *_sweeper(case)),
@@ -129,7 +130,7 @@ def unclear(case: Case) -> Explanation | None:
         "in the bucket says why it does not go on",
         Moves.OPERATOR,
         act("look at the journal", "journal", case.eid),
-        act("have a worker look at all that it waits for", "resume", case.eid),
+        act("look after it, as sweepers do", "sweeper", "--eid", case.eid),
         journal=(seen.fold.seq,),
     )
 

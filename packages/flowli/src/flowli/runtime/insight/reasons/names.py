@@ -35,10 +35,8 @@ class Reason(StrEnum):
     QUEUE_FULL = "queue_full"
     TASK_TAKEN = "task_taken"
     START_WAITING = "start_waiting"
-    TAKEOVER_WAITING = "takeover_waiting"
     REQUEST_WAITING = "request_waiting"
     RESULT_WAITING = "result_waiting"
-    START_DELAYED = "start_delayed"
 
     START_LOST = "start_lost"
     REQUEST_LOST = "request_lost"

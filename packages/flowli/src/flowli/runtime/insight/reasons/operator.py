@@ -6,7 +6,7 @@ from flowli.domain.entries import ExecutionPaused
 from flowli.domain.waits import OnOperator
 from flowli.runtime.insight import places
 from flowli.runtime.insight.explanation import Explanation, Moves
-from flowli.runtime.insight.reasons.case import Case, act, actor, counted, when
+from flowli.runtime.insight.reasons.case import Case, act, actor, counted, when, whole
 from flowli.runtime.insight.reasons.names import Reason
 
 __all__ = ["code_changed", "dead_letter", "parked", "paused"]
@@ -30,7 +30,7 @@ def dead_letter(case: Case) -> Explanation | None:
         told = f"its task {dead.task.task_id} was set aside on queue '{queue}' at {when(dead.died_at)}"
     actions = [act("let it go on without that task", "resume", case.eid)]
     if dead is not None:
-        actions.insert(0, act("put the task back", "dead-letters", "retry", queue, dead.task.task_id))
+        actions.insert(0, act("put the task back", "dead-letters", "retry", case.eid))
     return case.is_because(
         Reason.DEAD_LETTER,
         f"{told}: {cause}",
@@ -77,7 +77,7 @@ def code_changed(case: Case) -> Explanation | None:
         act("try once more, after the code that fits was deployed", "resume", case.eid),
         act("give it up", "cancel", case.eid),
         journal=(case.seen.fold.lifecycle_seq,),
-        details=(f"The first difference: {on.reason}.", "A worker with other code tries it by itself."),
+        details=(whole(f"the first difference: {on.reason}"), "A worker with other code tries it by itself."),
     )
 
 

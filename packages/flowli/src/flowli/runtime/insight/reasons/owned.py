@@ -7,31 +7,40 @@ from flowli.domain.execution import ExecutionStatus
 from flowli.domain.frames import FrameKind
 from flowli.domain.memo import Frame
 from flowli.domain.waits import OnOperator
+from flowli.runtime.insight import places
 from flowli.runtime.insight.explanation import Explanation, Moves
 from flowli.runtime.insight.inspection import Inspection
-from flowli.runtime.insight.reasons.case import Case, act, actor, when
+from flowli.runtime.insight.reasons.case import Case, act, actor, counted, when
 from flowli.runtime.insight.reasons.names import Reason
 
 __all__ = ["cancelling", "owner_lost", "running_code", "running_step"]
 
 
 def owner_lost(case: Case) -> Explanation | None:
-    """Its owner no longer renews the lease, and nobody has been told to take over."""
-    seen = case.seen
-    vacant = seen.expired or (seen.fold.status is ExecutionStatus.RUNNING and not seen.owned)
-    if not vacant or seen.tasks:
+    """Its owner no longer renews the lease."""
+    seen, queue = case.seen, case.seen.queue
+    if not (seen.expired or (seen.fold.status is ExecutionStatus.RUNNING and not seen.owned)):
         return None
-    at = seen.fold.at or seen.execution.created_at
+    at = when(seen.fold.at or seen.execution.created_at)
     lost = f"{case.owner} owns it and has not renewed its lease" if seen.owned else "nobody owns it"
+    sweeps = seen.sweeper is not None and seen.sweeper.fresh(seen.at)
+    works = queue.worker is not None and queue.worker.fresh(seen.at)
+    take_over = act("take it over", "worker", "--queue", queue.name)
+    if seen.tasks:
+        told = f"its task in queue '{queue.name}' has the next worker take it over"
+        actions, moves = (take_over,), Moves.ITSELF if works else Moves.OPERATOR
+    else:
+        told = f"no task that has it taken over is in queue '{queue.name}'"
+        actions = (act("put the task that has it taken over", "sweeper", "--eid", case.eid), take_over)
+        moves = Moves.ITSELF if works and sweeps else Moves.OPERATOR
     return case.is_because(
         Reason.OWNER_LOST,
-        f"{lost}; its journal ends at {when(at)}, and no task that has it taken over is in queue "
-        f"'{seen.execution.queue}'",
-        Moves.OPERATOR if seen.sweeper is None or not seen.sweeper.fresh(seen.at) else Moves.ITSELF,
-        act("have it taken over", "sweeper", "--once"),
+        f"{lost}; its journal ends at {at}, and {told}",
+        moves,
+        *actions,
         journal=(seen.fold.seq, seen.fold.lifecycle_seq),
-        keys=(case.lease_key,) if seen.lease is not None else (),
-        details=_lease(case),
+        keys=(*((case.lease_key,) if seen.lease is not None else ()), *map(places.task, seen.tasks)),
+        details=(*_lease(case), *_deaths(case)),
     )
 
 
@@ -114,6 +123,11 @@ def _lease(case: Case) -> tuple[str, ...]:
     for request in case.seen.requests:
         told.append(f"{actor(request.by.actor)} asked for {request.verb} at {when(request.by.at)}; it is not applied.")
     return tuple(told)
+
+
+def _deaths(case: Case) -> tuple[str, ...]:
+    died = sum(view.deaths for view in case.seen.tasks)
+    return (f"{counted(died, 'worker')} died with its task before.",) if died else ()
 
 
 def _errors(steps: list[Frame]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flowli.domain.tasks import TaskKind, TaskView
 from flowli.runtime.insight import places
 from flowli.runtime.insight.explanation import Explanation, Moves, NextAction
+from flowli.runtime.insight.inspection import QueueView
 from flowli.runtime.insight.reasons.case import Case, act, actor, counted, when
 from flowli.runtime.insight.reasons.names import Reason
 
@@ -12,13 +13,12 @@ __all__ = [
     "no_worker",
     "queue_full",
     "queue_paused",
-    "start_delayed",
+    "start_worker",
     "task_taken",
     "unknown_workflow",
     "waits_in_queue",
 ]
 
-_WAITS: dict[str, Reason] = {"expired": Reason.TAKEOVER_WAITING, "request": Reason.REQUEST_WAITING}
 _CAUSES = {
     "message": "a message has come",
     "timer": "a timer has fired",
@@ -60,7 +60,7 @@ def no_worker(case: Case) -> Explanation | None:
         Reason.NO_WORKER,
         f"{since} '{queue.name}'{until}, and {_told(view)}",
         Moves.OPERATOR,
-        _start_worker(queue.name),
+        start_worker(queue.name),
         keys=(places.task(view), *keys),
         journal=(case.seen.fold.seq,),
     )
@@ -106,15 +106,15 @@ def waits_in_queue(case: Case) -> Explanation | None:
     view, queue = _waiting(case), case.seen.queue
     if view is None:
         return None
-    start = view.task.kind is TaskKind.START
-    reason = Reason.START_WAITING if start else _WAITS.get(view.task.reason, Reason.RESULT_WAITING)
+    result = Reason.REQUEST_WAITING if view.task.reason == "request" else Reason.RESULT_WAITING
+    reason = Reason.START_WAITING if view.task.kind is TaskKind.START else result
     asked = tuple(f"{actor(one.by.actor)} asked for {one.verb} at {when(one.by.at)}." for one in case.seen.requests)
     return case.is_because(
         reason,
-        f"{_told(view)}; {queue.worker.worker if queue.worker else 'a worker'} listens there",
+        f"{_told(view)}; {_listener(queue)} listens there",
         Moves.ITSELF,
+        start_worker(queue.name),
         act("see it go on", "watch", case.eid),
-        _start_worker(queue.name),
         keys=(places.task(view),),
         journal=(case.seen.fold.seq,),
         details=(*asked, *_ahead(case)),
@@ -130,31 +130,14 @@ def task_taken(case: Case) -> Explanation | None:
     died = f"{counted(view.deaths, 'worker')} died with it before." if view.deaths else ""
     return case.is_because(
         Reason.TASK_TAKEN,
-        f"{(view.holder or '').partition('/')[0]} has taken {_name(view)} from queue '{seen.queue.name}' "
+        f"worker {(view.holder or '').partition('/')[0]} has taken {_name(view)} from queue '{seen.queue.name}' "
         f"and has not begun; if it died, another worker takes over when its hold expires",
         Moves.ITSELF,
+        start_worker(seen.queue.name),
         act("see it go on", "watch", case.eid),
-        _start_worker(seen.queue.name),
         keys=(places.task(view),),
         journal=(seen.fold.seq,),
         details=(died,) if died else (),
-    )
-
-
-def start_delayed(case: Case) -> Explanation | None:
-    """It is to begin later."""
-    view = next((one for one in case.seen.tasks if one.delayed and one.task.not_before is not None), None)
-    if view is None or view.task.not_before is None or case.seen.fold.seq:
-        return None
-    due = view.task.not_before
-    late = due <= case.seen.at
-    return case.is_because(
-        Reason.START_DELAYED,
-        f"it was to begin at {when(due)}, and no sweeper has made it ready" if late else f"it begins at {when(due)}",
-        Moves.ITSELF,
-        act("make ready what is due", "sweeper", "--once"),
-        act("give it up", "cancel", case.eid),
-        keys=(places.task(view),),
     )
 
 
@@ -177,10 +160,15 @@ def _told(view: TaskView) -> str:
     return f"{_name(view)} waits in queue '{view.task.queue}' since {when(view.task.cause_at)}"
 
 
+def _listener(queue: QueueView) -> str:
+    return "a worker" if queue.worker is None else f"worker {queue.worker.worker}"
+
+
 def _ahead(case: Case) -> tuple[str, ...]:
     ahead = case.seen.queue.ahead
     return () if ahead is None else (f"{counted(ahead, 'task')} that nobody works on stand before it.",)
 
 
-def _start_worker(queue: str) -> NextAction:
+def start_worker(queue: str) -> NextAction:
+    """Start a worker for a queue."""
     return act("start a worker that takes from the queue", "worker", "--queue", queue)

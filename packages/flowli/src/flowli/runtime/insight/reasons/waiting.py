@@ -8,7 +8,7 @@ from flowli.domain.waits import OnChannel, OnChild, OnOperator, OnStep, OnTimer
 from flowli.runtime.insight import places
 from flowli.runtime.insight.explanation import Explanation, Moves, NextAction
 from flowli.runtime.insight.inspection import Wait
-from flowli.runtime.insight.reasons.case import Case, act, when
+from flowli.runtime.insight.reasons.case import Case, act, when, whole
 from flowli.runtime.insight.reasons.names import Reason
 
 __all__ = ["waiting"]
@@ -35,7 +35,7 @@ def waiting(case: Case) -> Explanation | None:
     first = ranked[0]
     reason = _reason(case, first)
     moves = Moves.OUTSIDE if reason in _ORDER[1:5] else Moves.ITSELF
-    held = f"{case.owner} holds it meanwhile." if case.seen.owned else ""
+    held = whole(f"{case.owner} holds it meanwhile") if case.seen.owned else ""
     return case.is_because(
         reason,
         _sentence(case, reason, first),
@@ -44,7 +44,7 @@ def waiting(case: Case) -> Explanation | None:
         journal=(wait.seq for wait in ranked),
         keys=(key for wait in ranked for key in _places(case, wait)),
         details=(
-            *(f"It also waits: {_sentence(case, _reason(case, wait), wait)}." for wait in ranked[1:]),
+            *(whole(f"besides, {_sentence(case, _reason(case, wait), wait)}") for wait in ranked[1:]),
             *((held,) if held else ()),
             *_unread(case, first),
         ),
