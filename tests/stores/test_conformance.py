@@ -1,12 +1,26 @@
-"""One contract, the same tests, five stores."""
+"""One contract, the same tests, five stores; and one table of outcomes, which the guide prints."""
 
+import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from flowli.cairn.store import ObjectStore
 from flowli.stores import open_store
 from flowli.testing.suites.object_store import ObjectStoreSuite
+
+from .outcomes import ROWS, outcomes
+
+PAGE = Path(__file__).parents[2] / "docs/how-to/buckets.md"
+COLUMNS = {"memory": 1, "file": 2, "s3": 3, "az": 4, "gs": 5}
+
+
+@pytest.fixture
+async def store(url: str) -> AsyncIterator[ObjectStore]:
+    opened = open_store(url)
+    yield opened
+    await opened.close()
 
 
 class TestEveryStore(ObjectStoreSuite):
@@ -15,3 +29,21 @@ class TestEveryStore(ObjectStoreSuite):
         opened = open_store(url)
         yield opened
         await opened.close()
+
+
+def printed() -> list[list[str]]:
+    """The rows of the table in the guide: the operation, then the outcome on each store."""
+    table = PAGE.read_text().partition("| operation |")[2].partition("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table.splitlines()[2:]]
+
+
+async def test_the_guide_prints_what_every_store_answers(store, url):
+    """K03, K10: the same refusal, whatever status the service gives it."""
+    column = COLUMNS[url.partition(":")[0]]
+    assert {row[0]: row[column].strip("`") for row in printed()} == await outcomes(store)
+
+
+def test_the_outcomes_are_identical_on_all_stores():
+    assert [row[0] for row in printed()] == list(ROWS)
+    assert [row for row in printed() if len(set(row[1:])) != 1 or len(row) != 6] == []
+    assert len(re.findall(r"^\| operation \|", PAGE.read_text(), re.MULTILINE)) == 1

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flowli.cairn.errors import LayoutTooNew, StoreDamaged
+from flowli.cairn.document import Doc
+from flowli.cairn.errors import LayoutTooNew, StoreDamaged, StoreUnsuitable
 from flowli.cairn.objects import Documents
 from flowli.cairn.values import JSON
 
-__all__ = ["FORMATS", "LAYOUT_KEY", "LAYOUT_VERSION", "ensure_layout"]
+__all__ = ["FORMATS", "LAYOUT_KEY", "LAYOUT_VERSION", "check_layout", "ensure_layout"]
 
 LAYOUT_KEY = "wf/layout"
 LAYOUT_VERSION = 1
@@ -26,14 +27,34 @@ async def ensure_layout(documents: Documents, formats: Mapping[str, int] = FORMA
 
     Raises:
         LayoutTooNew: the bucket was laid out by a newer release; nothing was written.
+        StoreUnsuitable: the installation is being copied to here, or was moved elsewhere.
         StoreDamaged: the layout object makes no sense.
     """
     doc = await documents.read(LAYOUT_KEY)
     if doc is None:
         noted: dict[str, JSON] = dict(formats)
         doc = (await documents.create(LAYOUT_KEY, {"layout": LAYOUT_VERSION, "formats": noted})).doc
+    check_layout(doc)
+
+
+def check_layout(doc: Doc) -> int:
+    """The version of the layout that a bucket has.
+
+    Raises:
+        LayoutTooNew: a newer release laid it out.
+        StoreUnsuitable: the installation is being copied to here, or was moved elsewhere.
+        StoreDamaged: the layout object makes no sense.
+    """
     found = doc.body.get("layout")
     if not isinstance(found, int):
         raise StoreDamaged(f"The object {LAYOUT_KEY!r} names no layout version", "Restore it, or use another bucket")
+    if (source := doc.body.get("copied_from")) is not None:
+        raise StoreUnsuitable(
+            f"The installation is still being copied to here from {source}",
+            "Finish with flowli bucket copy --cut-over, or keep to the source",
+        )
+    if (target := doc.body.get("moved_to")) is not None:
+        raise StoreUnsuitable(f"The installation was moved to {target}", "Name that as the storage")
     if found > LAYOUT_VERSION:
         raise LayoutTooNew(found, LAYOUT_VERSION)
+    return found

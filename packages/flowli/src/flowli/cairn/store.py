@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from flowli.cairn.keys import MAX_KEY_BYTES
 from flowli.cairn.write import Gone, Lost, Unknown, Won
 
 __all__ = ["Capabilities", "Listed", "Object", "ObjectStore", "Page"]
@@ -73,7 +74,7 @@ class Capabilities:
         page_size: the most keys that one ``list`` call returns.
     """
 
-    max_key_bytes: int = 1024
+    max_key_bytes: int = MAX_KEY_BYTES
     delete_many_size: int = 1000
     conditional_delete: bool = True
     per_key_write_interval_s: float = 0.0

@@ -1,0 +1,1 @@
+"""``flowli bucket``: what is done to a bucket as a whole."""
