@@ -50,7 +50,7 @@ class StatusChanged:
 
     Attributes:
         entry: tag of the journal entry, for example ``execution.completed``.
-        on: what a suspended execution waits on.
+        on: what a suspended execution waits on, as in the journal entry; ``others`` is how many things more that is.
         error: of a failed one: its type and message, no traceback.
         version: of a started, resumed or migrated one.
     """
@@ -65,6 +65,7 @@ class StatusChanged:
     reason: str = ""
     error: ErrorInfo | None = None
     version: str | None = None
+    others: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,12 +56,18 @@ class Anomaly:
 
 @dataclass(slots=True)
 class AttemptView:
-    """One attempt of a frame."""
+    """One attempt of a frame.
+
+    Attributes:
+        seq: journal sequence number of its start; ``epoch`` is that of the owner that started it.
+    """
 
     number: int
     started_at: Timestamp
     ended_at: Timestamp | None = None
     error: ErrorInfo | None = None
+    seq: int = 0
+    epoch: int = 0
 
 
 @dataclass(slots=True)
@@ -110,7 +116,9 @@ class JournalFold:
         epoch: of the last lifecycle entry.
         released_epoch: the lease of this epoch is free: the last lifecycle entry is a suspension or an end.
         suspended: the last suspension, while nothing followed it.
-        waited_on: what the last suspension waited on; ``suspended_until`` the earliest instant among it, and its frame.
+        named: all that suspensions have named.
+        marked: the channels that the last suspension waited on; ``suspended_until`` the earliest instant that it waited
+            for, and its frame.
         frames: by fid, in the order of their start.
         applied: ids of requests that are journaled; never applied again.
         consumed: for each channel the sequence numbers of the messages consumed.
@@ -125,9 +133,11 @@ class JournalFold:
         self.epoch = 0
         self.suspended: ExecutionSuspended | None = None
         self.suspended_until: tuple[Timestamp, Fid] | None = None
-        self.waited_on: tuple[On, ...] = ()
+        self.named: set[On] = set()
+        self.marked: set[str] = set()
         self.end: ExecutionCompleted | ExecutionFailed | ExecutionCancelled | None = None
         self.frames: dict[Fid, Frame] = {}
+        self._live: dict[Fid, Frame] = {}
         self.patches: dict[str, bool] = {}
         self.applied: set[str] = set()
         self.consumed: dict[str, set[int]] = {}
@@ -153,9 +163,17 @@ class JournalFold:
         waits = self.suspended.on if self.suspended else ()
         return next((on for on in waits if isinstance(on, OnOperator)), None)
 
+    @property
+    def waits(self) -> tuple[On, ...]:
+        """All that the last suspension waits on, while nothing followed it."""
+        if self.suspended is None or not self.suspended.others:
+            return () if self.suspended is None else self.suspended.on
+        waiting = sorted(self.live_frames(), key=lambda frame: frame.fid)
+        return tuple(dict.fromkeys(frame.waits_on for frame in waiting if frame.waits_on is not None))
+
     def markers(self) -> dict[str, int]:
         """The channels on which the last suspension left a wait marker, with its epoch."""
-        return dict.fromkeys((on.channel for on in self.waited_on if isinstance(on, OnChannel)), self.epoch)
+        return dict.fromkeys(sorted(self.marked), self.epoch)
 
     def received_on(self) -> set[str]:
         """The channels on which some frame has received or waited."""
@@ -171,7 +189,7 @@ class JournalFold:
 
     def live_frames(self) -> list[Frame]:
         """The frames without an outcome, in the order of their start."""
-        return [frame for frame in self.frames.values() if not frame.status.ended]
+        return list(self._live.values())
 
     def add(self, entry: JournalEntry) -> None:
         """Take one more entry into account."""
@@ -236,8 +254,11 @@ class JournalFold:
                 self._become(ExecutionStatus.RUNNING, seq)
             case ExecutionSuspended(_, epoch):
                 self._epoch(epoch, seq)
-                self.suspended, self.waited_on = body, body.on
-                due = [(frame.due_at, frame.fid) for frame in self.live_frames() if frame.due_at is not None]
+                self.suspended = body
+                self.named.update(body.on)
+                waits = [frame.waits_on for frame in self._live.values()] if body.others else body.on
+                self.marked = {on.channel for on in waits if isinstance(on, OnChannel)}
+                due = [(frame.due_at, frame.fid) for frame in self._live.values() if frame.due_at is not None]
                 self.suspended_until = min(due, default=None)
                 self._become(ExecutionStatus.SUSPENDED, seq)
             case _:
@@ -274,12 +295,12 @@ class JournalFold:
     def _started(self, body: FrameStarted, entry: JournalEntry, seq: int, frame: Frame | None) -> None:
         if frame is None:
             frame = Frame(body.fid, body.kind, body.name, body.digest, entry.at, seq, body.metadata)
-            self.frames[body.fid] = frame
+            self.frames[body.fid] = self._live[body.fid] = frame
         elif frame.status.ended:
             self.anomalies.append(Anomaly(seq, f"attempt {body.attempt} of {body.fid} after its outcome"))
             return
         frame.status, frame.waits_on, frame.due_at = FrameStatus.RUNNING, None, None
-        frame.attempts.append(AttemptView(body.attempt, entry.at))
+        frame.attempts.append(AttemptView(body.attempt, entry.at, seq=seq, epoch=entry.by.site.epoch))
 
     def _outcome(self, frame: Frame, body: AnyFrameBody, entry: JournalEntry, seq: int) -> None:
         match body:
@@ -306,4 +327,5 @@ class JournalFold:
         if isinstance(body, FrameCompleted | FrameFailed | FrameCancelled | FrameDeferred) and frame.attempts:
             frame.attempts[-1].ended_at = entry.at
         if frame.status.ended:
+            self._live.pop(frame.fid, None)
             frame.ended_at, frame.outcome_seq, frame.waits_on = entry.at, seq, None

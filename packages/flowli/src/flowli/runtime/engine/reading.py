@@ -69,7 +69,7 @@ class ReadVerbs(ResultVerbs):
             version=fold.version or standing.execution.version,
             epoch=fold.epoch,
             owner=None if standing.ended else await self._owner(standing),
-            waits_on=fold.suspended.on if fold.suspended is not None else (),
+            waits_on=fold.waits,
             created_at=standing.execution.created_at,
             ended_at=standing.ended_at,
             reason=_reason(fold),

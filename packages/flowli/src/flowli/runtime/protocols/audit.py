@@ -73,7 +73,7 @@ async def _wake_for_requests(services: Services, standing: Standing, lease: Leas
 
 
 async def _satisfied(services: Services, standing: Standing) -> bool:
-    waits = standing.fold.suspended.on if standing.fold.suspended is not None else ()
+    waits = standing.fold.waits
     if any(isinstance(on, OnOperator) for on in waits):
         return False
     if not waits:
@@ -117,11 +117,7 @@ async def _wake(services: Services, standing: Standing, by: Provenance) -> int:
 
 
 async def _clear_markers(services: Services, standing: Standing) -> int:
-    named = (
-        set()
-        if standing.fold.suspended is None
-        else {on.channel for on in standing.fold.suspended.on if isinstance(on, OnChannel)}
-    )
+    named = {on.channel for on in standing.fold.waits if isinstance(on, OnChannel)}
     seen = {channel for entry in standing.entries for channel in waited_on(entry)} - named
     cleared = [
         await services.ports.channel.unmark(channel, standing.execution.eid, up_to_epoch=standing.fold.epoch)

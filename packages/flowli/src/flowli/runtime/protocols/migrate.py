@@ -62,7 +62,7 @@ async def migrate(
 
 def _bodies(standing: Standing, wish: LeaseRequest, version: str, epoch: int) -> Sequence[JournalBody]:
     fold = standing.fold
-    waits = fold.suspended.on if fold.suspended is not None else ()
+    waits = fold.waits
     kept = tuple(on for on in waits if not (isinstance(on, OnOperator) and on.cause != "paused"))
     old = fold.version or standing.execution.version
     moved: list[JournalBody] = [

@@ -5,9 +5,9 @@
    takeover waits again. A marker that nobody waits for leads to a RESUME that is acked.
 2. Look again at every channel and at the requests in the lease. Senders append first and read the marker second, so
    one of the two sees the other. If something has come, the execution runs on.
-3. Commit ``frame.suspended`` for the frames that wait anew, and ``execution.suspended``. This entry is the release:
-   the lease of this epoch is free, nothing is written for it. *Crash after it*: only the twin is missing, which the
-   sweeper posts; the task is taken again and acked.
+3. Commit ``frame.suspended`` for the frames that wait anew, and ``execution.suspended``, which names what is waited
+   on anew and little of the rest. This entry is the release: the lease of this epoch is free, nothing is written for
+   it. *Crash after it*: only the twin is missing, which the sweeper posts; the task is taken again and acked.
 4. Remove the markers and the timer that nobody waits for any more, and the RESUME tasks of messages and requests that
    were dealt with before their task was taken. *Crash before it*: the sweeper clears the markers, a timer fires for
    nothing, a RESUME is acked unread.
@@ -19,6 +19,7 @@ There is nothing to look at for children: a child's RESUME follows its end and s
 from __future__ import annotations
 
 import asyncio
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from flowli.domain.channels import WaitMarker
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from flowli.runtime.owner.owner import Owner
 
 __all__ = ["mark", "release", "suspend", "tidy"]
+
+_NAMED = 10
 
 
 async def mark(owner: Owner) -> None:
@@ -63,13 +66,12 @@ async def suspend(owner: Owner) -> bool:
         return False
     if owner.something_came():
         return False
-    frames = sorted(owner.session.frames.values(), key=lambda frame: frame.fid)
-    await release(owner, tuple(dict.fromkeys(waits_on(frame) for frame in frames)))
+    await release(owner)
     return True
 
 
-async def release(owner: Owner, on: tuple[On, ...]) -> None:
-    """Steps 3 and 4, with what the execution waits on."""
+async def release(owner: Owner, on: tuple[On, ...] | None = None) -> None:
+    """Steps 3 and 4: the execution waits on ``on``; by default on what all its frames wait on."""
     session, guard = owner.session, owner.guard
     owner.sealed = True
     for frame in session.frames.values():
@@ -78,9 +80,21 @@ async def release(owner: Owner, on: tuple[On, ...]) -> None:
             if frame.waits_on != waits:
                 session.append(FrameSuspended(frame.fid, frame.attempt, waits, due_at(frame)), frame.attempt)
                 frame.waits_on = waits
-    session.append(ExecutionSuspended(on, guard.epoch))
+    session.append(_all_waits(owner) if on is None else ExecutionSuspended(on, guard.epoch))
     await owner.commits.flush()
     await owner.patiently(lambda: tidy(owner))
+
+
+def _all_waits(owner: Owner) -> ExecutionSuspended:
+    """Names what no earlier entry has named, and of the rest only so much that an operator sees something of it.
+
+    A fan-in of n suspends up to n times: naming all that is left each time would be O(n * n) bytes.
+    """
+    frames = sorted(owner.session.frames.values(), key=lambda frame: frame.fid)
+    waits, known = dict.fromkeys(waits_on(frame) for frame in frames), owner.session.fold.named
+    named = {on for on in waits if on not in known}
+    named.update(islice((on for on in waits if on in known), max(0, _NAMED - len(named))))
+    return ExecutionSuspended(tuple(on for on in waits if on in named), owner.guard.epoch, len(waits) - len(named))
 
 
 async def _set_timer(owner: Owner) -> None:

@@ -40,9 +40,10 @@ def twin(entry: JournalEntry, eid: Eid) -> ControlEntry | None:
             changed = StatusChanged(eid, running, body.tag, max(1, epoch), seq, version=execution.version)
         case ExecutionResumed(own, reasons):
             changed = StatusChanged(eid, running, body.tag, own, seq, reason=", ".join(reasons))
-        case ExecutionSuspended(on, own):
+        case ExecutionSuspended(on, own, others):
             why = next((wait.reason for wait in on if isinstance(wait, OnOperator)), "")
-            changed = StatusChanged(eid, ExecutionStatus.SUSPENDED, body.tag, own, seq, on=on, reason=why)
+            suspended = ExecutionStatus.SUSPENDED
+            changed = StatusChanged(eid, suspended, body.tag, own, seq, on=on, reason=why, others=others)
         case ExecutionMigrated(_, to_version, reason):
             changed = StatusChanged(eid, running, body.tag, epoch, seq, reason=reason, version=to_version)
         case ExecutionPaused(reason) | ExecutionUnpaused(reason) | ExecutionCancelRequested(reason):
