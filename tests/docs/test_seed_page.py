@@ -72,11 +72,10 @@ NAMES = {
     "flowli.log": ["configure"],
     "flowli.evidence": [],
     "flowli.patterns": ["delegate", "saga", "fan_out", "on_tick"],
-    "flowli.api": ["create_app", "Authenticator"],
+    "flowli.api": ["create_app", "Authenticator", "OIDCAuthenticator"],
 }
 LATER = {
     "flowli.patterns": ["review"],
-    "flowli.api": ["OIDCAuthenticator"],
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import urlsplit
 
 import structlog
 from starlette.datastructures import MutableHeaders
@@ -37,7 +38,7 @@ class Envelope:
         self._world = service.world
         self._answered = service.answered
         self._most = config.max_body_bytes
-        connect = f" {config.oidc.issuer}" if config.oidc else ""
+        connect = f" {_origin(config.oidc.issuer)}" if config.oidc else ""
         self._headers = {
             "content-security-policy": CSP.format(connect=connect),
             "x-content-type-options": "nosniff",
@@ -81,6 +82,11 @@ class Envelope:
         if length.isdigit() and len(length) < 20 and int(length) <= self._most:
             return ""
         return f"The body is announced with {length.decode('latin-1')[:40]} bytes; the limit is {self._most:,}."
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 class _Counted:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
+from typing import Any
 
 from flowli.domain.errors import UsageError
 from flowli_api.auth.identity import Identity
+from flowli_api.auth.settings import identity_of
 
 __all__ = ["StaticAuthenticator"]
 
@@ -32,6 +34,21 @@ class StaticAuthenticator:
             if len(token) < _LEAST:
                 raise UsageError(f"the token of '{identity.subject}' is too short; use at least {_LEAST} characters")
         self._known = {_digest(token): identity for token, identity in tokens.items()}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> StaticAuthenticator:
+        """From a table ``tokens`` with ``token``, ``subject``, ``capabilities``, ``workflows``, ...
+
+        Raises:
+            UsageError: a row lacks something.
+        """
+        rows = settings.get("tokens")
+        if not isinstance(rows, list) or not rows:
+            raise UsageError("the settings hold no 'tokens'; write a table with token, subject and capabilities")
+        for row in rows:
+            if not isinstance(row, Mapping) or not isinstance(row.get("token"), str):
+                raise UsageError("a row of 'tokens' needs the text token")
+        return cls({row["token"]: identity_of(row) for row in rows})
 
     async def authenticate(self, token: str) -> Identity | None:
         digest = _digest(token)

@@ -1,0 +1,40 @@
+"""``engine.http``: the service beside other work of a process, for one person at one machine."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from flowli import Engine
+from flowli_api.app import create_app
+from flowli_api.cli.authenticating import for_one_run
+from flowli_api.config import ApiConfig
+from flowli_api.serving import Listen, listening
+
+__all__ = ["LocalHttp"]
+
+
+class LocalHttp:
+    """What ``flowli dev`` serves.
+
+    Args:
+        engine: whose bucket.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @asynccontextmanager
+    async def serve(self, port: int = 0) -> AsyncIterator[str]:
+        """Serve on this machine only while the block runs; gives the address, with a token that is good for it.
+
+        Args:
+            port: 0 for any that is free.
+
+        Raises:
+            UsageError: the port is taken.
+        """
+        authenticator, token = for_one_run(self._engine.world)
+        app = create_app(self._engine, authenticator=authenticator, config=ApiConfig(rate_per_s=None))
+        async with listening(app, Listen(port=port, grace_s=2.0)) as serving:
+            yield f"{serving.url}/#token={token}"
