@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from flowli.adapters.projection import WorkflowProjection
-from flowli.domain.control_entries import AttributesSet, OperatorActed
+from flowli.adapters.projection import Latency, WorkflowProjection
+from flowli.domain.control_entries import AttributesSet, OperatorActed, StatusChanged
 from flowli.domain.errors import InvalidValue
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ports import ControlLog
+from flowli.domain.waits import OnChannel, OnChild, OnOperator, OnTimer
 
 from .entries import at, created, eid, entry, status
 
@@ -108,3 +111,58 @@ async def test_a_cursor_that_no_page_gave_is_refused(filled: WorkflowProjection,
 
 async def test_an_unknown_execution(filled: WorkflowProjection) -> None:
     assert await filled.execution(eid(999)) is None
+
+
+@pytest.fixture
+async def waiting(control: ControlLog, projection: WorkflowProjection) -> WorkflowProjection:
+    """Five orders: a message, a timer, a child, an operator; the last one waited and goes on."""
+    ons = [OnChannel(f"{eid(0)}.approval"), OnTimer(at(60)), OnChild(eid(9)), OnOperator("paused"), OnChannel("news")]
+    await control.append([created(n) for n in range(5)])
+    for n, on in enumerate(ons):
+        body = StatusChanged(eid(n), ExecutionStatus.SUSPENDED, "execution.suspended", 1, 3, on=(on,))
+        await control.append([entry(body, 100 + n)])
+    await control.append([status(4, RUNNING, 5, seconds=200)])
+    await projection.catch_up()
+    return projection
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ({"waiting_on": "channel"}, {0}),
+        ({"waiting_on": "channel:approval"}, {0}),
+        ({"waiting_on": "approval"}, {0}),
+        ({"waiting_on": "channel:news"}, set()),
+        ({"waiting_on": "timer"}, {1}),
+        ({"waiting_on": f"child:{eid(9)}"}, {2}),
+        ({"waiting_on": "operator:paused"}, {3}),
+        ({"updated_after": at(102)}, {3, 4}),
+        ({"updated_before": at(101)}, {0}),
+        ({"version": "1"}, {0, 1, 2, 3, 4}),
+        ({"version": "2"}, set()),
+        ({"prefix": str(eid(3))[:35]}, {0, 1, 2, 3, 4}),
+        ({"prefix": str(eid(3))}, {3}),
+    ],
+)
+async def test_what_they_wait_on_and_when_they_changed(
+    waiting: WorkflowProjection, conditions: dict[str, Any], expected: set[int]
+) -> None:
+    page = await waiting.executions(**conditions)
+    assert {row.eid for row in page.rows} == {eid(n) for n in expected}
+
+
+async def test_latencies_are_those_of_completed_executions(control: ControlLog, projection: WorkflowProjection) -> None:
+    await control.append([created(n) for n in range(100)])
+    await control.append([status(n, ExecutionStatus.COMPLETED, 3, seconds=n + n + 1) for n in range(100)])
+    await control.append([created(200, workflow="other"), status(200, FAILED, 3, seconds=300)])
+    await projection.catch_up()
+    assert await projection.latencies() == [Latency("order", 100, 50.0, 90.0, 99.0, 100.0)]
+    assert await projection.latencies(workflow="other") == []
+
+
+async def test_a_creation_that_comes_after_the_end_gives_the_same_latency(
+    control: ControlLog, projection: WorkflowProjection
+) -> None:
+    await control.append([status(7, ExecutionStatus.COMPLETED, 3, seconds=17), created(7)])
+    await projection.catch_up()
+    assert await projection.latencies() == [Latency("order", 1, 10.0, 10.0, 10.0, 10.0)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowli.adapters.projection.rows import Act, Announcement, ExecutionRow, Page
+from flowli.adapters.projection.rows import Act, Announcement, ExecutionRow, Latency, Page
 from flowli.adapters.projection.workflow import WorkflowProjection
 
-__all__ = ["Act", "Announcement", "ExecutionRow", "Page", "WorkflowProjection"]
+__all__ = ["Act", "Announcement", "ExecutionRow", "Latency", "Page", "WorkflowProjection"]

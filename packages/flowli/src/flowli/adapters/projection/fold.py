@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
+from typing import assert_never
 
 from flowli.adapters.projection import schema
 from flowli.codec import canonical, dump
@@ -31,22 +32,28 @@ from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ids import Eid
 from flowli.domain.provenance import Actor
 from flowli.domain.unknown import UnknownBody
+from flowli.domain.waits import On, OnChannel, OnChild, OnOperator, OnStep, OnTimer
+from flowli.timestamp import Timestamp
 
 __all__ = ["ControlFold", "as_json"]
 
-_SEEN = "INSERT INTO executions (eid, created_at, updated_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_SEEN = """
+INSERT INTO executions (eid, created_at, created_us, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING
+"""
 _CREATED = """
 UPDATE executions SET
     workflow = :workflow, args_digest = :args_digest, queue = :queue, priority = :priority, parent_eid = :parent_eid,
     parent_fid = :parent_fid, dispatch_key = :dispatch_key, origin = :origin, created_by = :created_by,
-    created_at = :created_at, version = CASE WHEN version_seq = 0 THEN :version ELSE version END
+    created_at = :created_at, created_us = :created_us,
+    version = CASE WHEN version_seq = 0 THEN :version ELSE version END
 WHERE eid = :eid
 """
 _VERSION = "UPDATE executions SET version = ?, version_seq = ? WHERE eid = ? AND version_seq < ?"
 _STATUS = f"""
 UPDATE executions SET
     status = :status, epoch = :epoch, journal_seq = :journal_seq, waits_on = :waits_on, reason = :reason,
-    error = :error, updated_at = :at, ended_at = CASE WHEN :terminal THEN :at END
+    error = :error, updated_at = :at, ended_at = CASE WHEN :terminal THEN :at END,
+    ended_us = CASE WHEN :terminal THEN :at_us END
 WHERE eid = :eid AND journal_seq < :journal_seq
     AND status NOT IN ({", ".join(f"'{status}'" for status in ExecutionStatus if status.terminal)})
 """
@@ -57,6 +64,8 @@ UPDATE executions SET erased = 1, reason = '', waits_on = NULL,
     error = CASE WHEN error IS NULL THEN NULL ELSE json_set(error, '$.message', '') END
 WHERE eid = ?
 """
+_WAITS_NO_MORE = "DELETE FROM waits WHERE eid = ?"
+_WAITS = "INSERT OR IGNORE INTO waits VALUES (?, ?, ?)"
 _ERASED_ANNOUNCEMENTS = "UPDATE announcements SET data = 'null' WHERE eid = ?"
 _SET = "INSERT INTO attributes VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 _UNSET = "DELETE FROM attributes WHERE eid = ? AND name = ?"
@@ -92,12 +101,12 @@ def _apply(db: sqlite3.Connection, entry: ControlEntry) -> None:
         case ExecutionCreated() as body:
             _created(db, body, entry)
         case StatusChanged() as body:
-            _status(db, body, at)
+            _status(db, body, entry.at)
         case ExecutionArchived(eid):
-            _seen(db, eid, at)
+            _seen(db, eid, entry.at)
             db.execute(_ARCHIVED, (at, str(eid)))
         case AttributesSet(eid, attributes):
-            _seen(db, eid, at)
+            _seen(db, eid, entry.at)
             _attributes(db, eid, attributes)
         case Announced(topic, data, eid, fid):
             whose = None if eid is None else str(eid)
@@ -116,7 +125,7 @@ def as_json(value: Data) -> str:
 
 
 def _created(db: sqlite3.Connection, body: ExecutionCreated, entry: ControlEntry) -> None:
-    _seen(db, body.eid, str(body.created_at))
+    _seen(db, body.eid, body.created_at)
     db.execute(
         _CREATED,
         {
@@ -132,22 +141,23 @@ def _created(db: sqlite3.Connection, body: ExecutionCreated, entry: ControlEntry
             "origin": None if body.origin is None else as_json(dump(body.origin)),
             "created_by": _actor(entry),
             "created_at": str(body.created_at),
+            "created_us": body.created_at.us,
         },
     )
 
 
-def _status(db: sqlite3.Connection, body: StatusChanged, at: str) -> None:
+def _status(db: sqlite3.Connection, body: StatusChanged, at: Timestamp) -> None:
     eid = str(body.eid)
     _seen(db, body.eid, at)
     if body.version is not None:
         db.execute(_VERSION, (body.version, body.journal_seq, eid, body.journal_seq))
     if body.entry == ExecutionStarted.tag:
-        db.execute(_STARTED, (at, eid))
+        db.execute(_STARTED, (str(at), eid))
     if body.entry == ExecutionErased.tag:
         db.execute(_ERASED, (eid,))
         db.execute(_ERASED_ANNOUNCEMENTS, (eid,))
         return
-    db.execute(
+    changed = db.execute(
         _STATUS,
         {
             "eid": eid,
@@ -158,9 +168,30 @@ def _status(db: sqlite3.Connection, body: StatusChanged, at: str) -> None:
             "waits_on": as_json(dump(ExecutionSuspended(body.on, body.epoch))) if body.on else None,
             "reason": body.reason,
             "error": None if body.error is None else as_json(dump(body.error)),
-            "at": at,
+            "at": str(at),
+            "at_us": at.us,
         },
     )
+    if changed.rowcount:
+        db.execute(_WAITS_NO_MORE, (eid,))
+        db.executemany(_WAITS, [(eid, on.tag, _about(on)) for on in body.on])
+
+
+def _about(on: On) -> str:
+    """What people ask for when they look for who waits on it."""
+    match on:
+        case OnChannel(channel):
+            return channel.rpartition(".")[2]
+        case OnTimer(due_at):
+            return str(due_at)
+        case OnChild(eid):
+            return str(eid)
+        case OnStep(fid):
+            return fid.removeprefix("root/")
+        case OnOperator(cause):
+            return cause
+        case _:
+            assert_never(on)
 
 
 def _attributes(db: sqlite3.Connection, eid: Eid, attributes: Mapping[str, Scalar]) -> None:
@@ -171,8 +202,8 @@ def _attributes(db: sqlite3.Connection, eid: Eid, attributes: Mapping[str, Scala
             db.execute(_SET, (str(eid), name, as_json(value)))
 
 
-def _seen(db: sqlite3.Connection, eid: Eid, at: str) -> None:
-    db.execute(_SEEN, (str(eid), at, at))
+def _seen(db: sqlite3.Connection, eid: Eid, at: Timestamp) -> None:
+    db.execute(_SEEN, (str(eid), str(at), at.us, str(at)))
 
 
 def _actor(entry: ControlEntry) -> str:

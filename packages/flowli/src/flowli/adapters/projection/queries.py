@@ -6,6 +6,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
 import orjson
 
@@ -15,6 +16,7 @@ from flowli.adapters.projection.rows import (
     Act,
     Announcement,
     ExecutionRow,
+    Latency,
     Page,
     act,
     announcement,
@@ -24,9 +26,15 @@ from flowli.domain.data import Scalar
 from flowli.domain.errors import InvalidName, InvalidValue
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ids import Eid, parse_eid
+from flowli.domain.waits import OnChannel, OnChild, OnOperator, OnStep, OnTimer
 from flowli.timestamp import Timestamp
 
-__all__ = ["Filter", "acts", "announcements", "children", "counts", "execution", "executions"]
+__all__ = ["Filter", "acts", "announcements", "children", "counts", "execution", "executions", "latencies"]
+
+
+_WORKFLOWS = "SELECT DISTINCT workflow FROM executions ORDER BY workflow"
+_TIMES = "FROM executions WHERE workflow = ? AND status = 'completed' AND origin IS NULL"
+_KINDS = {kind.tag for kind in (OnChannel, OnTimer, OnChild, OnStep, OnOperator)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,10 @@ class Filter:
     Attributes:
         status: any of these.
         attributes: names with the values that they must have.
-        created_after, created_before: not the instant itself.
+        created_after, created_before, updated_after, updated_before: not the instant itself.
+        waiting_on: a kind (``channel``, ``timer``, ``child``, ``step``, ``operator``), what it is about (the name of a
+            channel, the id of a child, a cause such as ``paused``), or both: ``channel:approval``.
+        prefix: how the id begins.
         text: part of the id, the workflow, the key, the reason, the error or an attribute, in any case.
     """
 
@@ -49,6 +60,11 @@ class Filter:
     created_after: Timestamp | None = None
     created_before: Timestamp | None = None
     text: str | None = None
+    version: str | None = None
+    updated_after: Timestamp | None = None
+    updated_before: Timestamp | None = None
+    waiting_on: str | None = None
+    prefix: str | None = None
 
 
 def executions(db: sqlite3.Connection, wanted: Filter, limit: int, cursor: str | None) -> Page:
@@ -81,6 +97,26 @@ def counts(db: sqlite3.Connection, workflow: str | None) -> dict[ExecutionStatus
     where, values = ("WHERE workflow = ?", (workflow,)) if workflow is not None else ("", ())
     found = dict(db.execute(f"SELECT status, count(*) FROM executions {where} GROUP BY status", values).fetchall())
     return {status: found.get(status.value, 0) for status in ExecutionStatus}
+
+
+def latencies(db: sqlite3.Connection, workflow: str | None) -> list[Latency]:
+    """How long executions took from creation to completion, for each workflow; forks and retries are left out."""
+    names = [workflow] if workflow is not None else [name for (name,) in db.execute(_WORKFLOWS).fetchall()]
+    return [found for name in names if (found := _latency(db, name)) is not None]
+
+
+def _latency(db: sqlite3.Connection, workflow: str) -> Latency | None:
+    (count,) = db.execute(f"SELECT count(*) {_TIMES}", (workflow,)).fetchone()
+    if not count:
+        return None
+
+    def at(share: float) -> float:
+        """The least time within which that share of them completed."""
+        place = max(0, ceil(share * count) - 1)
+        sql = f"SELECT ended_us - created_us {_TIMES} ORDER BY ended_us - created_us LIMIT 1 OFFSET ?"
+        return float(db.execute(sql, (workflow, place)).fetchone()[0]) / 1e6
+
+    return Latency(workflow, int(count), at(0.5), at(0.9), at(0.99), at(1.0))
 
 
 def announcements(
@@ -116,16 +152,25 @@ def _where(wanted: Filter) -> tuple[list[str], list[object]]:
         values.extend(status.value for status in wanted.status)
     plain = (
         ("workflow = ?", wanted.workflow),
+        ("version = ?", wanted.version),
         ("queue = ?", wanted.queue),
         ("parent_eid = ?", None if wanted.parent is None else str(wanted.parent)),
         ("dispatch_key = ?", wanted.key),
         ("created_at > ?", None if wanted.created_after is None else str(wanted.created_after)),
         ("created_at < ?", None if wanted.created_before is None else str(wanted.created_before)),
+        ("updated_at > ?", None if wanted.updated_after is None else str(wanted.updated_after)),
+        ("updated_at < ?", None if wanted.updated_before is None else str(wanted.updated_before)),
+        ("eid >= ?", wanted.prefix),
+        ("eid < ?", None if wanted.prefix is None else f"{wanted.prefix}g"),  # what follows every hexadecimal digit
     )
     for condition, value in plain:
         if value is not None:
             conditions.append(condition)
             values.append(value)
+    if wanted.waiting_on is not None:
+        condition, about = _waits(wanted.waiting_on)
+        conditions.append(f"eid IN (SELECT eid FROM waits WHERE {condition})")
+        values.extend(about)
     for name, scalar in wanted.attributes.items():
         conditions.append("eid IN (SELECT eid FROM attributes WHERE name = ? AND value = ?)")
         values.extend((name, as_json(scalar)))
@@ -137,6 +182,13 @@ def _where(wanted: Filter) -> tuple[list[str], list[object]]:
         conditions.append(f"({' OR '.join(parts)})")
         values.extend([pattern] * len(parts))
     return conditions, values
+
+
+def _waits(text: str) -> tuple[str, list[object]]:
+    kind, colon, about = text.partition(":")
+    if kind not in _KINDS:
+        return "about = ?", [text]
+    return ("kind = ? AND about = ?", [kind, about]) if colon else ("kind = ?", [kind])
 
 
 def _rows(db: sqlite3.Connection, found: Sequence[tuple[object, ...]]) -> list[ExecutionRow]:

@@ -20,7 +20,7 @@ from flowli.domain.provenance import Actor
 from flowli.domain.waits import On
 from flowli.timestamp import Timestamp
 
-__all__ = ["COLUMNS", "Act", "Announcement", "ExecutionRow", "Page", "act", "announcement", "execution_row"]
+__all__ = ["COLUMNS", "Act", "Announcement", "ExecutionRow", "Latency", "Page", "act", "announcement", "execution_row"]
 
 COLUMNS = (
     "eid, workflow, version, args_digest, queue, priority, parent_eid, parent_fid, dispatch_key, origin, created_by, "
@@ -79,6 +79,22 @@ class Page:
 
     rows: tuple[ExecutionRow, ...]
     next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """How long the completed executions of a workflow took, in seconds from creation to completion.
+
+    Attributes:
+        p50_s, p90_s, p99_s: within these so many of a hundred completed; ``max_s`` the longest.
+    """
+
+    workflow: str
+    count: int
+    p50_s: float
+    p90_s: float
+    p99_s: float
+    max_s: float
 
 
 @dataclass(frozen=True, slots=True)

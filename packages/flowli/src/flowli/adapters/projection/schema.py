@@ -6,7 +6,7 @@ import sqlite3
 
 __all__ = ["VERSION", "create"]
 
-VERSION = 1
+VERSION = 2
 
 _TABLES = """
 CREATE TABLE executions (
@@ -26,6 +26,8 @@ CREATE TABLE executions (
     started_at TEXT,
     updated_at TEXT NOT NULL,
     ended_at TEXT,
+    created_us INTEGER NOT NULL,
+    ended_us INTEGER,
     archived_at TEXT,
     status TEXT NOT NULL DEFAULT 'pending',
     epoch INTEGER NOT NULL DEFAULT 0,
@@ -36,11 +38,23 @@ CREATE TABLE executions (
     erased INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE INDEX executions_by_creation ON executions (created_at, eid);
+CREATE INDEX executions_by_update ON executions (updated_at, eid);
+CREATE INDEX executions_by_time ON executions (workflow, (ended_us - created_us)) WHERE status = 'completed'
+    AND origin IS NULL;
 CREATE INDEX executions_by_status ON executions (status, created_at, eid);
 CREATE INDEX executions_by_workflow ON executions (workflow, created_at, eid);
 CREATE INDEX executions_by_queue ON executions (queue, created_at, eid);
 CREATE INDEX executions_by_parent ON executions (parent_eid) WHERE parent_eid IS NOT NULL;
 CREATE INDEX executions_by_key ON executions (dispatch_key) WHERE dispatch_key IS NOT NULL;
+
+CREATE TABLE waits (
+    eid TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    about TEXT NOT NULL,
+    PRIMARY KEY (eid, kind, about)
+) WITHOUT ROWID;
+CREATE INDEX waits_by_kind ON waits (kind, about, eid);
+CREATE INDEX waits_by_about ON waits (about, eid);
 
 CREATE TABLE attributes (
     eid TEXT NOT NULL,

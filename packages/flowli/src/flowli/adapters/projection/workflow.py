@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from flowli.adapters.projection import queries
 from flowli.adapters.projection.fold import ControlFold
-from flowli.adapters.projection.rows import Act, Announcement, ExecutionRow, Page
+from flowli.adapters.projection.rows import Act, Announcement, ExecutionRow, Latency, Page
 from flowli.cairn import projection as cairn
 from flowli.domain.control_entries import ControlEntry
 from flowli.domain.data import Scalar
@@ -82,6 +82,11 @@ class WorkflowProjection:
         created_after: Timestamp | None = None,
         created_before: Timestamp | None = None,
         text: str | None = None,
+        version: str | None = None,
+        updated_after: Timestamp | None = None,
+        updated_before: Timestamp | None = None,
+        waiting_on: str | None = None,
+        prefix: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
     ) -> Page:
@@ -95,7 +100,22 @@ class WorkflowProjection:
             InvalidValue: no page gave that cursor.
         """
         of = () if status is None else (status,) if isinstance(status, ExecutionStatus) else tuple(status)
-        wanted = queries.Filter(of, workflow, queue, parent, key, attributes or {}, created_after, created_before, text)
+        wanted = queries.Filter(
+            of,
+            workflow,
+            queue,
+            parent,
+            key,
+            attributes or {},
+            created_after,
+            created_before,
+            text,
+            version=version,
+            updated_after=updated_after,
+            updated_before=updated_before,
+            waiting_on=waiting_on,
+            prefix=prefix,
+        )
         return await self._rows.read(lambda db: queries.executions(db, wanted, max(1, limit), cursor))
 
     async def execution(self, eid: Eid) -> ExecutionRow | None:
@@ -109,6 +129,10 @@ class WorkflowProjection:
     async def counts(self, *, workflow: str | None = None) -> dict[ExecutionStatus, int]:
         """How many executions have each status; every status is there."""
         return await self._rows.read(lambda db: queries.counts(db, workflow))
+
+    async def latencies(self, *, workflow: str | None = None) -> list[Latency]:
+        """How long completed executions took, for each workflow that has any."""
+        return await self._rows.read(lambda db: queries.latencies(db, workflow))
 
     async def announcements(
         self, topic: str | None = None, *, eid: Eid | None = None, after_seq: int = 0, limit: int = 1000

@@ -28,10 +28,11 @@ def owner_lost(case: Case) -> Explanation | None:
     take_over = act("take it over", "worker", "--queue", queue.name)
     if seen.tasks:
         told = f"its task in queue '{queue.name}' has the next worker take it over"
-        actions, moves = (take_over,), Moves.ITSELF if works else Moves.OPERATOR
+        actions = [take_over]
+        moves = Moves.ITSELF if works else Moves.OPERATOR
     else:
         told = f"no task that has it taken over is in queue '{queue.name}'"
-        actions = (act("put the task that has it taken over", "sweeper", "--eid", case.eid), take_over)
+        actions = [act("put the task that has it taken over", "sweeper", "--eid", case.eid), take_over]
         moves = Moves.ITSELF if works and sweeps else Moves.OPERATOR
     return case.is_because(
         Reason.OWNER_LOST,
