@@ -47,7 +47,7 @@ class CoreCommand:
 _BUILD, _RUN, _OPERATE, _LOOK = "Build", "Run", "Operate", "Look"
 
 COMMANDS: tuple[CoreCommand, ...] = (
-    CoreCommand("init", _BUILD, "Make a small application with a workflow and a test", "init.command:init"),
+    CoreCommand("init", _BUILD, "Make a small application, or a plugin, with a test", "init.command:init"),
     CoreCommand("dev", _BUILD, "Worker and sweeper in one process, with a live view", "dev.command:dev"),
     CoreCommand("lint", _BUILD, "Find in workflows what a replay could not repeat", "lint:lint"),
     CoreCommand("plugins", _BUILD, "List the installed plugins and what they provide", "inspect.plugins:plugins"),
@@ -73,7 +73,7 @@ COMMANDS: tuple[CoreCommand, ...] = (
         "dead-letters", _OPERATE, "List, retry and drop what was set aside", "operate.dead_letters:dead_letters"
     ),
     CoreCommand("explain", _LOOK, "Say why an execution stands still, and what moves it", "inspect.explain:explain"),
-    CoreCommand("check", _LOOK, "Verify every invariant of the bucket, and repair what is safe", "check.command:check"),
+    CoreCommand("check", _LOOK, "Verify every invariant of a bucket, repair what is safe", "check.command:check"),
     CoreCommand("list", _LOOK, "List executions, the newest first", "inspect.listing:list_executions"),
     CoreCommand("status", _LOOK, "Show on one screen where an execution stands", "inspect.status:status"),
     CoreCommand("show", _LOOK, "Show the frames of an execution as a tree", "inspect.show:show"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from flowli.domain.memo import JournalFold
 from flowli.domain.provenance import Provenance
-from flowli.runtime.protocols.wake import Cause, MessageCause
+from flowli.runtime.protocols.wake import AuditCause, Cause, MessageCause
 
 __all__ = ["Traces"]
 
@@ -37,9 +37,12 @@ class Traces:
         return [channel for channel in channels if not self.marked.get(channel)]
 
     def told(self, cause: str) -> None:
-        """A task with this key is in the worker's hands."""
+        """A task with this key is in the worker's hands. What an audit missed may be a marker or the timer."""
         self._told.add(cause)
         self.consumed.pop(cause, None)
+        if cause.startswith(f"{AuditCause.reason}:"):
+            self.marked = dict.fromkeys(self.marked, 0)
+            self.timers.clear()
 
     def took(self, cause: Cause, by: Provenance) -> None:
         """A cause had its effect. Without a marker no RESUME was put for a message."""

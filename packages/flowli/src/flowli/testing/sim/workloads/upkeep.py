@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from flowli.domain.errors import BackendError, NotAllowed
 from flowli.domain.ids import Eid
 from flowli.runtime import Context, Engine, Registry
-from flowli.runtime.services import Services
 from flowli.runtime.sweep_jobs import SweepJob
 from flowli.testing.sim.node import EPOCH
 from flowli.testing.sim.workload import Expected, Workload
@@ -42,17 +41,13 @@ def _fire_slots(cluster: Cluster) -> list[SweepJob]:
     """Every five seconds one slot, four in all; the keys make each of them one execution whoever fires it."""
     fired: set[int] = set()
 
-    async def fire(services: Services) -> None:
-        engine = Engine(
-            services.ports, services.site, registry=cluster.registry(), config=services.config, world=services.world
-        )
-        due = min(4, int((services.world.now().us - EPOCH.us) / 1e6 - 1000.0) // 5)
+    async def fire(engine: Engine) -> None:
+        due = min(4, int((engine.world.now().us - EPOCH.us) / 1e6 - 1000.0) // 5)
         for slot in set(range(due)) - fired:
             eid = await engine.start("main", slot, key=f"slot-{slot}")
             cluster.expected[eid] = Expected((slot,))
             cluster.memory.setdefault(f"slot {slot}", set()).add(eid)
             fired.add(slot)
-        await engine.close()
 
     return [fire]
 

@@ -1,0 +1,1 @@
+"""``flowli check``: every invariant of a bucket, verified without its processes."""
