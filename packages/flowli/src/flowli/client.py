@@ -17,11 +17,15 @@ from flowli.domain.ids import Eid, Fid
 from flowli.domain.memo import JournalFold
 from flowli.domain.ports import ArchivedExecution, Ports
 from flowli.domain.provenance import Actor, Site
+from flowli.domain.tasks import DeadTask, QueueSettings
+from flowli.evidence import KeptLog
 from flowli.runtime.config import EngineConfig
 from flowli.runtime.engine.engine import Engine
 from flowli.runtime.engine.reading import ExecutionView
 from flowli.runtime.engine.showing import Shown, StreamPage
 from flowli.runtime.engine.starting import AnyWorkflow, StartResult
+from flowli.runtime.insight import Explanation, FrameNode, Graph, Inspection, Moment
+from flowli.runtime.progress import Progress
 from flowli.runtime.registry import Registry
 from flowli.world import SYSTEM, World
 
@@ -247,6 +251,72 @@ class Client:
     def archive(self, eid: Eid | str) -> ArchivedExecution | None:
         """``Engine.archive``."""
         return self._do(self._engine.archive, eid)
+
+    def progress(self, eid: Eid | str) -> dict[Fid, Progress]:
+        """``Engine.progress``."""
+        return self._do(self._engine.progress, eid)
+
+    def logs(self, eid: Eid | str, frame: Fid | None = None) -> list[KeptLog]:
+        """``Engine.logs``."""
+        return self._do(self._engine.logs, eid, frame)
+
+    def inspect(self, eid: Eid | str) -> Inspection:
+        """``Engine.inspect``."""
+        return self._do(self._engine.inspect, eid)
+
+    def explain(self, eid: Eid | str) -> Explanation:
+        """``Engine.explain``."""
+        return self._do(self._engine.explain, eid)
+
+    def timeline(self, eid: Eid | str, *, values: bool = False) -> tuple[Moment, ...]:
+        """``Engine.timeline``."""
+        return self._do(self._engine.timeline, eid, values=values)
+
+    def tree(self, eid: Eid | str, *, values: bool = False) -> tuple[FrameNode, ...]:
+        """``Engine.tree``."""
+        return self._do(self._engine.tree, eid, values=values)
+
+    def graph(self, eid: Eid | str) -> Graph:
+        """``Engine.graph``."""
+        return self._do(self._engine.graph, eid)
+
+    def queue_settings(self, queue: str) -> QueueSettings:
+        """``Engine.queue_settings``."""
+        return self._do(self._engine.queue_settings, queue)
+
+    def pause_queue(
+        self, queue: str, reason: str, *, key: str | None = None, actor: Actor | None = None
+    ) -> QueueSettings:
+        """``Engine.pause_queue``."""
+        return self._do(self._engine.pause_queue, queue, reason, key=key, actor=actor)
+
+    def resume_queue(
+        self, queue: str, reason: str = "", *, key: str | None = None, actor: Actor | None = None
+    ) -> QueueSettings:
+        """``Engine.resume_queue``."""
+        return self._do(self._engine.resume_queue, queue, reason, key=key, actor=actor)
+
+    def limit_queue(self, queue: str, **options: Any) -> QueueSettings:
+        """``Engine.limit_queue``."""
+        return self._do(self._engine.limit_queue, queue, **options)
+
+    def dead_letters(
+        self, queue: str | None = None, *, eid: Eid | str | None = None, limit: int = 100
+    ) -> list[DeadTask]:
+        """``Engine.dead_letters``."""
+        return self._do(self._engine.dead_letters, queue, eid=eid, limit=limit)
+
+    def retry_dead(
+        self, dead: DeadTask, reason: str = "", *, key: str | None = None, actor: Actor | None = None
+    ) -> bool:
+        """``Engine.retry_dead``."""
+        return self._do(self._engine.retry_dead, dead, reason, key=key, actor=actor)
+
+    def drop_dead(
+        self, dead: DeadTask, reason: str = "", *, key: str | None = None, actor: Actor | None = None
+    ) -> bool:
+        """``Engine.drop_dead``."""
+        return self._do(self._engine.drop_dead, dead, reason, key=key, actor=actor)
 
     def close(self) -> None:
         """Wait until all that was announced is durable, and end the thread. Closing twice is closing once."""

@@ -21,16 +21,18 @@ import traceback
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import IO, Any, cast
 
 from flowli.domain.errors import InvalidName
 from flowli.domain.ids import Eid, Fid
 from flowli.domain.ports.evidence import Evidence
 
-__all__ = ["AttemptLog", "evidence_name", "frame_part", "recording"]
+__all__ = ["AttemptLog", "KeptLog", "evidence_name", "frame_part", "read_logs", "recording"]
 
 _SIGNS = {"/": "~", "#": "="}
 _FRAME = re.compile(r"[A-Za-z0-9_/#:-]+", re.ASCII)
+_LOG = re.compile(r"(?P<frame>[A-Za-z0-9_~=:-]+)\.(?P<attempt>\d+)\.(?P<epoch>\d+)/log(-(?P<run>\d+))?", re.ASCII)
 _WHAT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}", re.ASCII)
 
 
@@ -110,6 +112,15 @@ class AttemptLog:
             gap = [f"... {self._dropped} lines left out ...".encode()] if self._dropped else []
             return b"".join(line + b"\n" for line in (*self._first, *gap, *self._last))
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was said."""
+        return not (self._first or self._last or self._begun)
+
+    def collect_in(self, context: contextvars.Context) -> None:
+        """Collect what is printed and logged by whatever runs in ``context``."""
+        context.run(_current.set, self)
+
     @contextmanager
     def collecting(self) -> Iterator[None]:
         """Collect what is printed and logged inside, by this task and by whatever runs in a copy of its context."""
@@ -119,10 +130,51 @@ class AttemptLog:
         finally:
             _current.reset(before)
 
-    async def write(self, evidence: Evidence, eid: Eid, fid: Fid, *, attempt: int, epoch: int) -> bool:
-        """Write the log, unless it is empty; False if there was nothing to write or it is there already."""
-        body = self.body()
-        return bool(body) and await evidence.put(eid, evidence_name(fid, attempt, epoch, "log"), body)
+    async def write(self, evidence: Evidence, eid: Eid, fid: Fid, *, attempt: int, epoch: int, run: int = 1) -> bool:
+        """Write the log, unless it is empty; False if there was nothing to write or it is there already.
+
+        Args:
+            run: counts the runs of an attempt that asked to be run again later (``Defer``): ``log``, ``log-2``, ...
+        """
+        body, what = self.body(), "log" if run == 1 else f"log-{run}"
+        return bool(body) and await evidence.put(eid, evidence_name(fid, attempt, epoch, what), body)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLog:
+    """An attempt log as it was written.
+
+    Attributes:
+        epoch: of the owner that ran the attempt.
+        run: counts the runs of an attempt that was deferred, from 1.
+    """
+
+    fid: Fid
+    attempt: int
+    epoch: int
+    run: int
+    text: str
+
+
+async def read_logs(evidence: Evidence, eid: Eid, fid: Fid | None = None) -> list[KeptLog]:
+    """The attempt logs of an execution, or of one of its frames, by frame, attempt, epoch and run.
+
+    Raises:
+        InvalidName: ``fid`` is no frame id.
+    """
+    names = await evidence.list(eid, prefix="" if fid is None else f"{frame_part(fid)}.")
+    found = [(match, name) for name in names if (match := _LOG.fullmatch(name))]
+    logs = [
+        KeptLog(
+            match["frame"].replace("~", "/").replace("=", "#"),
+            int(match["attempt"]),
+            int(match["epoch"]),
+            int(match["run"] or 1),
+            (await evidence.get(eid, name) or b"").decode("utf-8", "replace"),
+        )
+        for match, name in found
+    ]
+    return sorted(logs, key=lambda log: (log.fid, log.attempt, log.epoch, log.run))
 
 
 _current: contextvars.ContextVar[AttemptLog | None] = contextvars.ContextVar("flowli_attempt_log", default=None)
@@ -132,19 +184,32 @@ _current: contextvars.ContextVar[AttemptLog | None] = contextvars.ContextVar("fl
 def recording(*, prints: bool = True) -> Iterator[None]:
     """While this is open, prints and log records reach the attempt log of the context they come from.
 
+    It may be open several times in one process, each line is collected once.
+
     Args:
         prints: standard output and error too; they still appear where they did.
     """
-    handler, out, err = _Handler(), sys.stdout, sys.stderr
-    logging.getLogger().addHandler(handler)
-    if prints:
-        sys.stdout, sys.stderr = cast("IO[str]", _Tee(out)), cast("IO[str]", _Tee(err))
+    root = logging.getLogger()
+    with _lock:
+        _open.append(prints)
+        if _handler not in root.handlers:
+            root.addHandler(_handler)
+        if prints:
+            sys.stdout, sys.stderr = _teed(sys.stdout), _teed(sys.stderr)
     try:
         yield
     finally:
-        logging.getLogger().removeHandler(handler)
-        if prints:
-            sys.stdout, sys.stderr = out, err
+        with _lock:
+            _open.remove(prints)
+            if not _open:
+                root.removeHandler(_handler)
+            if not any(_open):
+                sys.stdout = getattr(sys.stdout, "untapped", sys.stdout)
+                sys.stderr = getattr(sys.stderr, "untapped", sys.stderr)
+
+
+def _teed(stream: IO[str]) -> IO[str]:
+    return stream if isinstance(stream, _Tee) else cast("IO[str]", _Tee(stream))
 
 
 _KNOWN = frozenset({"eid", "fid", "attempt", "epoch", "level", "logger", "timestamp", "exc_info"})
@@ -157,6 +222,8 @@ class _Handler(logging.Handler):
         log = _current.get()
         if log is None:
             return
+        if any(isinstance(getattr(other, "stream", None), _Tee) for other in logging.getLogger().handlers):
+            return  # it comes by that stream
         try:
             for line in _record_text(record).splitlines():
                 log.add(line)
@@ -188,6 +255,11 @@ class _Tee:
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
 
+    @property
+    def untapped(self) -> IO[str]:
+        """The stream behind it."""
+        return self._stream
+
     def write(self, text: str) -> int:
         log = _current.get()
         if log is not None:
@@ -200,3 +272,8 @@ class _Tee:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+_lock = threading.Lock()
+_open: list[bool] = []
+_handler = _Handler()

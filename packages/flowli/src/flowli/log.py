@@ -50,7 +50,8 @@ def configure(*, level: str = "info", json: bool = False, stream: IO[str] | None
     if level.lower() not in LEVELS:
         raise ValueError(f"there is no log level {level!r}; use one of {', '.join(LEVELS)}")
     number = logging.getLevelNamesMapping()[level.upper()]
-    out = stream or sys.stderr
+    # not through the stream that collects what steps print: it would be collected twice
+    out: IO[str] = stream or getattr(sys.stderr, "untapped", sys.stderr)
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

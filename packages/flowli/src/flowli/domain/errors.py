@@ -319,6 +319,8 @@ class Defer(StepSignal):
 
     def __init__(self, message: str = "", *, until: datetime | timedelta | float) -> None:
         super().__init__(message)
+        if isinstance(until, datetime) and until.tzinfo is None:
+            raise UsageError(f"Defer(until={until}) has no time zone; give an aware datetime, or a delay")
         self.until = timedelta(seconds=until) if isinstance(until, int | float) else until
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -17,6 +18,7 @@ __all__ = [
     "check_key",
     "check_name",
     "child_eid",
+    "frame_hash",
     "frame_id",
     "parse_eid",
     "role_eid",
@@ -97,6 +99,11 @@ _ROLES = UUID("c2a7a6cc-6f0b-5b39-9f4e-2f6c1e0b7a11")
 def role_eid(name: str) -> Eid:
     """The synthetic id under which the lease called ``name`` stands at the ``Ownership`` port."""
     return uuid5(_ROLES, f"role:{check_key('lease name', name)}")
+
+
+def frame_hash(fid: Fid) -> str:
+    """Names a frame in keys of tasks and timers, whatever its path is made of."""
+    return hashlib.sha256(fid.encode()).hexdigest()[:16]
 
 
 def frame_id(parent: Fid, name: str, *, count: int | None = None, key: str | None = None) -> Fid:

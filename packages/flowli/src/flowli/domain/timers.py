@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 from flowli.domain.execution import DEFAULT_PRIORITY
-from flowli.domain.ids import Eid, Fid
+from flowli.domain.ids import Eid, Fid, frame_hash
 from flowli.timestamp import Timestamp
 
 __all__ = ["Timer"]
@@ -25,4 +24,4 @@ class Timer:
     @property
     def timer_id(self) -> str:
         """Sorts by due time; one frame has one timer for one instant."""
-        return f"{self.due_at}-{self.eid}-{hashlib.sha256(self.fid.encode()).hexdigest()[:16]}"
+        return f"{self.due_at}-{self.eid}-{frame_hash(self.fid)}"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Literal, TypeAlias, get_args
 
 from flowli.domain.errors import UsageError
 
-__all__ = ["EngineConfig"]
+__all__ = ["EngineConfig", "KeptLogs"]
 
 _DAY = 86_400.0
+
+KeptLogs: TypeAlias = Literal["none", "failed", "all"]
+"""Whose logs are written as evidence: those of no attempt, of the failed ones, of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,9 @@ class EngineConfig:
         grace_s: how long a drain, or an owner that was asked to end, may take.
         max_value_bytes: largest value that is recorded inline.
         max_in_flight: steps, children and sends of one execution under way at once; further ones wait their turn.
+        attempt_logs: whose prints and log records are kept as evidence: of ``none``, of the ``failed`` attempts, or of
+            ``all``; one PUT for each attempt that said something.
+        attempt_log_bytes: size of one such log; the beginning and the end are kept of one that is longer.
         step_threads: threads for the sync steps of one worker.
         warm_limit: suspended executions that one worker keeps in memory; only a cache.
         poll_s: how often an idle worker looks for work; None leaves it to the backend.
@@ -45,6 +52,8 @@ class EngineConfig:
     grace_s: float = 30.0
     max_value_bytes: int = 262_144
     max_in_flight: int = 100
+    attempt_logs: KeptLogs = "failed"
+    attempt_log_bytes: int = 65_536
     step_threads: int = 32
     warm_limit: int = 1000
     poll_s: float | None = None
@@ -57,7 +66,11 @@ class EngineConfig:
     retire_grace_s: float = _DAY
 
     def __post_init__(self) -> None:
+        if self.attempt_logs not in get_args(KeptLogs):
+            raise UsageError(f"attempt_logs is {self.attempt_logs!r}; it must be 'none', 'failed' or 'all'")
         for field in fields(self):
+            if field.name == "attempt_logs":
+                continue
             value = getattr(self, field.name)
             least = 0 if field.name in ("hold_s", "flush_s", "grace_s", "warm_limit", "retire_grace_s") else 1e-9
             if value is not None and not value >= least:

@@ -50,6 +50,10 @@ class Hub:
 
     def ended(self, eid: Eid) -> None:
         """The end of ``eid`` is durable."""
+        self.changed(eid)
+
+    def changed(self, eid: Eid) -> None:
+        """Something is durable that ends what others do for ``eid``: who waits for its end looks at the journal."""
         for event in self._end_waiters.get(eid, ()):
             event.set()
 
@@ -69,7 +73,7 @@ class Hub:
         return await self._wait(self._queue_waiters, queues, timeout_s)
 
     async def wait_end(self, eid: Eid, timeout_s: float) -> bool:
-        """Wait until this process sees the end of ``eid``; False after ``timeout_s`` seconds."""
+        """Wait until this process sees the end of ``eid``, or something like it; False after ``timeout_s`` seconds."""
         return await self._wait(self._end_waiters, (eid,), timeout_s)
 
     async def _wait(self, waiters: dict[K, dict[asyncio.Event, None]], keys: tuple[K, ...], timeout_s: float) -> bool:

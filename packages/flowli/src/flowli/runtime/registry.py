@@ -19,6 +19,7 @@ __all__ = ["Registry", "Workflow", "WorkflowFunction"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 WorkflowFunction = Callable[Concatenate[Context, P], Awaitable[T]]
 
 
@@ -47,7 +48,7 @@ class Workflow:
 
 
 class Registry:
-    """Workflows by name and version.
+    """Workflows by name and version, and the steps that other workers run for them.
 
     Example:
         >>> registry = Registry()
@@ -58,6 +59,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._workflows: dict[str, dict[str, Workflow]] = {}
+        self._steps: dict[str, Callable[..., Any]] = {}
 
     @overload
     def workflow(self, fn: WorkflowFunction[P, T], /) -> WorkflowFunction[P, T]: ...
@@ -119,6 +121,54 @@ class Registry:
         found = Workflow(name, check_key("version", version), fn, check_name("queue", queue), seconds, _code_ref(fn))
         versions[version] = found
         return found
+
+    @overload
+    def step(self, fn: F, /) -> F: ...
+
+    @overload
+    def step(self, /, *, name: str | None = None) -> Callable[[F], F]: ...
+
+    def step(self, fn: Any = None, /, *, name: str | None = None) -> Any:
+        """Register the decorated function as a step that workers of other queues run: ``ctx.step(fn, queue="gpu")``.
+
+        It stays callable as it is. Who runs it needs this registration and not the workflow; steps that run beside
+        their workflow need none.
+
+        Args:
+            name: under which they know it; defaults to the function's name.
+
+        Raises:
+            UsageError: the name is taken, or the function has none.
+        """
+        if fn is None:
+            return functools.partial(self.step, name=name)
+        known = str(name or getattr(fn, "__name__", "?"))
+        if known == "<lambda>":
+            raise UsageError("a lambda has no name under which other workers know it: Registry.step(name='...')(fn)")
+        check_name("step", known)
+        if known in self._steps:
+            raise UsageError(f"step '{known}' is registered twice; give one of them another name")
+        self._steps[known] = fn
+        return fn
+
+    def find_step(self, name: str) -> Callable[..., Any] | None:
+        """The function of a step that was registered, or None."""
+        return self._steps.get(name)
+
+    def step_name(self, fn: Callable[..., Any]) -> str:
+        """The name under which a step was registered.
+
+        Raises:
+            UsageError: it was not.
+        """
+        for name, known in self._steps.items():
+            if known == fn:
+                return name
+        called = getattr(fn, "__name__", repr(fn))
+        raise UsageError(
+            f"step '{called}' is to run on another queue and is not registered; decorate it with @registry.step, here "
+            "and in the workers of that queue"
+        )
 
     def find(self, name: str, version: str | None = None) -> Workflow | None:
         """The workflow, or None; without a version the one registered last."""

@@ -7,11 +7,15 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from flowli import codec
 from flowli.domain.data import Data
-from flowli.domain.errors import Cancelled, UsageError
+from flowli.domain.errors import Cancelled, PayloadTooLarge, UsageError
 from flowli.domain.ids import Eid, Fid
+from flowli.evidence import AttemptLog
 
 __all__ = ["StepInfo", "StepScope", "check_cancelled", "current_step", "heartbeat", "step_info"]
+
+_PROGRESS_BYTES = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,8 @@ class StepInfo:
     Attributes:
         attempt: from 1.
         epoch: of the owner that runs it.
+        progress: what the step said last by ``heartbeat`` before this attempt, as far as it is known: a worker that
+            dies within a third of a lease's ttl after it may take it along. A place to go on from, never to rely on.
         idempotency_key: the same for every redelivery and every retry of this step, and of no other.
     """
 
@@ -29,6 +35,7 @@ class StepInfo:
     attempt: int
     epoch: int
     workflow: str
+    progress: Data = None
 
     @property
     def idempotency_key(self) -> str:
@@ -38,11 +45,20 @@ class StepInfo:
 
 @dataclass(slots=True)
 class StepScope:
-    """One attempt under way: its info, the last progress it reported, and whether it should stop."""
+    """One attempt under way.
+
+    Attributes:
+        said: takes the progress that it reports.
+        log: what it prints and logs; None if that is not kept.
+        cancelled: whether it should stop.
+        beats: how often it has said that it is alive.
+    """
 
     info: StepInfo
-    beat: Callable[[Data], None]
+    said: Callable[[Data], None]
+    log: AttemptLog | None = None
     cancelled: threading.Event = field(default_factory=threading.Event)
+    beats: int = 0
 
 
 current_step: contextvars.ContextVar[StepScope] = contextvars.ContextVar("flowli_step")
@@ -66,18 +82,32 @@ def step_info() -> StepInfo:
     return _scope("step_info").info
 
 
-def heartbeat(progress: Data = None) -> None:
+def heartbeat(progress: object = None) -> None:
     """Say that a long step is alive, and how far it is; raises ``Cancelled`` if it should stop.
 
+    It makes no request: the last progress goes along with the next renewal of the lease, a third of its ttl later at
+    most. Operators see it by ``engine.progress``, the next attempt by ``step_info().progress``.
+
     Args:
-        progress: JSON-compatible; shown to operators.
+        progress: JSON-compatible, up to 4,096 bytes. None says only that the step is alive.
 
     Raises:
         Cancelled: nobody waits for the step any more.
+        InvalidValue: the progress cannot be recorded.
+        PayloadTooLarge: it is over the limit.
         UsageError: the caller runs in no step.
     """
     scope = _scope("heartbeat")
-    scope.beat(progress)
+    scope.beats += 1
+    if progress is not None:
+        data = codec.to_data(progress, path="progress")
+        size = len(codec.canonical(data))
+        if size > _PROGRESS_BYTES:
+            raise PayloadTooLarge(
+                f"the progress has {size:,} bytes and the limit is {_PROGRESS_BYTES:,}; keep more than a position or a "
+                "count as evidence or in a store of its own"
+            )
+        scope.said(data)
     check_cancelled()
 
 

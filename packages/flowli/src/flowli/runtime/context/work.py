@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
@@ -26,7 +27,7 @@ __all__ = ["WorkCalls"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_STEP_OPTIONS = ("retry", "timeout", "name", "key", "irreversible")
+_STEP_OPTIONS = ("retry", "timeout", "heartbeat_timeout", "queue", "name", "key", "irreversible")
 
 
 class WorkCalls(ContextBase):
@@ -40,6 +41,16 @@ class WorkCalls(ContextBase):
     def step(self, fn: Callable[..., Awaitable[T]], /, *args: Any, timeout: Seconds, **more: Any) -> FrameCall[T]: ...
     @overload
     def step(self, fn: Callable[..., T], /, *args: Any, timeout: Seconds, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(
+        self, fn: Callable[..., Awaitable[T]], /, *args: Any, heartbeat_timeout: Seconds, **more: Any
+    ) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., T], /, *args: Any, heartbeat_timeout: Seconds, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., Awaitable[T]], /, *args: Any, queue: str, **more: Any) -> FrameCall[T]: ...
+    @overload
+    def step(self, fn: Callable[..., T], /, *args: Any, queue: str, **more: Any) -> FrameCall[T]: ...
     @overload
     def step(self, fn: Callable[..., Awaitable[T]], /, *args: Any, name: str, **more: Any) -> FrameCall[T]: ...
     @overload
@@ -66,21 +77,33 @@ class WorkCalls(ContextBase):
             fn: an async function, run on the worker's loop, or a plain one, run in its thread pool.
             retry: a ``RetryPolicy``; by default there is one attempt.
             timeout: seconds for one attempt.
+            heartbeat_timeout: seconds for which an attempt may say nothing (``flowli.heartbeat``).
+            queue: run it detached: by a worker of this queue, which knows ``fn`` by ``Registry.step`` and need not
+                know the workflow. The execution suspends meanwhile.
             name: defaults to the function's name.
             key: tells this call apart from others by more than their order.
             irreversible: marks a step that ``engine.replay`` must not repeat unasked.
 
         Raises:
             StepFailed: attempts ran out or the error was not retryable (when awaited).
-            UsageError: the arguments do not fit or cannot be recorded.
+            UsageError: the arguments do not fit or cannot be recorded, or a detached step is not registered.
         """
         options = {option: kwargs.pop(option) for option in _STEP_OPTIONS if option in kwargs}
         name = check_name("step", options.get("name") or _function_name(fn))
         data = codec.arguments(fn, args, kwargs, skip_first=False)
         hint = codec.return_hint(fn)
-        retry = options.get("retry") or NO_RETRY
-        action = RunStep(fn, data, retry, seconds("timeout", options.get("timeout")), hint)
         metadata: dict[str, Data] = {"irreversible": True} if options.get("irreversible") else {}
+        action = RunStep(
+            fn,
+            data,
+            options.get("retry") or NO_RETRY,
+            seconds("timeout", options.get("timeout")),
+            hint,
+            seconds("heartbeat_timeout", options.get("heartbeat_timeout")),
+        )
+        if options.get("queue") is not None:
+            queue = metadata["queue"] = check_name("queue", options["queue"])
+            action = replace(action, queue=queue, step=self._effects.registry.step_name(fn))
         decode = functools.partial(_decode, hint)
         return self._call(FrameKind.STEP, name, data, action, decode, options.get("key"), metadata)
 

@@ -15,6 +15,7 @@ from flowli.domain.provenance import Actor, Provenance
 from flowli.domain.tasks import DeadTask, QueueSettings, TaskKind
 from flowli.runtime.engine.base import as_eid
 from flowli.runtime.engine.operating import OperatorVerbs
+from flowli.runtime.protocols.causes import is_answered
 from flowli.runtime.protocols.receipt import claim_command
 from flowli.runtime.protocols.standing import find_standing
 
@@ -152,11 +153,11 @@ class QueueVerbs(OperatorVerbs):
         """Refuse what nobody waits for: setting a detached step aside made it fail."""
         eid = dead.task.target
         standing = await find_standing(self.ports, eid)
-        if standing is not None and not standing.ended:
+        if standing is not None and not standing.ended and not is_answered(f"step:{dead.task.key}", standing.fold):
             return
         raise NotAllowed(
-            f"nobody waits for task {dead.task.task_id} any more: execution {eid} has ended; "
-            f"`flowli retry {eid}` starts a new one from the step that failed"
+            f"nobody waits for task {dead.task.task_id} any more: its step has failed with the cause, or execution "
+            f"{eid} has ended; engine.retry({str(eid)!r}) starts a new one from the step that failed"
         )
 
     async def _commanded(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from flowli.domain.entries import ExecutionCancelled, ExecutionCompleted, ExecutionFailed, JournalEntry
 from flowli.domain.errors import ErrorInfo, InvalidValue
 from flowli.domain.execution import Execution, ExecutionStatus
-from flowli.domain.ids import Eid
+from flowli.domain.ids import Eid, Fid
 from flowli.domain.memo import JournalFold
-from flowli.domain.ports import ArchivedExecution, Holder
+from flowli.domain.ports import ArchivedExecution, Holder, Lease
 from flowli.domain.waits import On
 from flowli.runtime.engine.base import as_eid
 from flowli.runtime.engine.results import ResultVerbs
+from flowli.runtime.engine.steps import StepVerbs
+from flowli.runtime.progress import Progress
 from flowli.runtime.protocols.standing import Standing, read_standing
 from flowli.timestamp import Timestamp
 
@@ -34,6 +37,7 @@ class ExecutionView:
         value: of a completed one, in the annotated type if the workflow is registered here.
         archived_at: when retention folded it away.
         erased: its payloads were removed on request.
+        progress: what its steps that have no outcome yet said last.
     """
 
     execution: Execution
@@ -49,9 +53,10 @@ class ExecutionView:
     value: Any = None
     archived_at: Timestamp | None = None
     erased: bool = False
+    progress: Mapping[Fid, Progress] = field(default_factory=dict)
 
 
-class ReadVerbs(ResultVerbs):
+class ReadVerbs(ResultVerbs, StepVerbs):
     """``status``, ``journal``, ``frames``, ``archive``."""
 
     async def status(self, eid: Eid | str) -> ExecutionView:
@@ -63,12 +68,13 @@ class ReadVerbs(ResultVerbs):
         eid = as_eid(eid)
         standing = await read_standing(self.ports, eid)
         fold = standing.fold
+        lease = None if standing.ended else await self.ports.ownership.read(eid)
         return ExecutionView(
             execution=standing.execution,
             status=fold.status,
             version=fold.version or standing.execution.version,
             epoch=fold.epoch,
-            owner=None if standing.ended else await self._owner(standing),
+            owner=_owner(standing, lease),
             waits_on=fold.waits,
             created_at=standing.execution.created_at,
             ended_at=standing.ended_at,
@@ -77,6 +83,7 @@ class ReadVerbs(ResultVerbs):
             value=self._shown_value(standing),
             archived_at=standing.archived_at,
             erased=fold.erased,
+            progress=await self._progress(standing, lease),
         )
 
     async def journal(self, eid: Eid | str) -> tuple[JournalEntry, ...]:
@@ -99,11 +106,6 @@ class ReadVerbs(ResultVerbs):
         """The archive of a finished execution; None if there is none (yet, or any more)."""
         return await self.ports.archive.get(as_eid(eid))
 
-    async def _owner(self, standing: Standing) -> Holder | None:
-        lease = await self.ports.ownership.read(standing.execution.eid)
-        released = standing.fold.released_epoch
-        return None if lease is None or (released is not None and lease.epoch <= released) else lease.holder
-
     def _shown_value(self, standing: Standing) -> Any:
         if not isinstance(standing.fold.end, ExecutionCompleted) or standing.fold.erased:
             return None
@@ -111,6 +113,11 @@ class ReadVerbs(ResultVerbs):
             return self._value(standing)
         except InvalidValue:  # the annotation has changed since; the data is better than nothing
             return standing.fold.end.value
+
+
+def _owner(standing: Standing, lease: Lease | None) -> Holder | None:
+    released = standing.fold.released_epoch
+    return None if lease is None or (released is not None and lease.epoch <= released) else lease.holder
 
 
 def _reason(fold: JournalFold) -> str:

@@ -10,9 +10,21 @@ from flowli.domain.ports import LeaseRequest
 from flowli.runtime.owner.steps import Returned
 from flowli.runtime.protocols.complete_child import ChildEnd
 from flowli.runtime.protocols.retry import Deferred, Failed
+from flowli.runtime.protocols.step_end import StepEnd
 from flowli.runtime.replay.calls import LiveFrame
 
-__all__ = ["AttemptEnded", "ChildSeen", "EffectDone", "Event", "Lost", "Nudged", "Requested", "Stop", "Woken"]
+__all__ = [
+    "AttemptEnded",
+    "ChildSeen",
+    "EffectDone",
+    "Event",
+    "Lost",
+    "Nudged",
+    "Requested",
+    "StepSeen",
+    "Stop",
+    "Woken",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,14 @@ class ChildSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class StepSeen:
+    """The end of a detached step is known; ``cause`` as in ``Woken``."""
+
+    cause: str
+    end: StepEnd
+
+
+@dataclass(frozen=True, slots=True)
 class Requested:
     """Requests stand in the lease."""
 
@@ -76,4 +96,4 @@ class Stop:
     now: bool
 
 
-Event: TypeAlias = AttemptEnded | EffectDone | Woken | ChildSeen | Requested | Nudged | Stop | Lost
+Event: TypeAlias = AttemptEnded | EffectDone | Woken | ChildSeen | StepSeen | Requested | Nudged | Stop | Lost

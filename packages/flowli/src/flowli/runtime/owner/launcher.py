@@ -21,12 +21,16 @@ from flowli.domain.data import Data
 from flowli.domain.errors import BackendUnavailable, OutcomeUnknown, UsageError
 from flowli.domain.execution import Execution, ParentClose
 from flowli.domain.ids import Eid
+from flowli.domain.memo import JournalFold
 from flowli.runtime.owner.children import start_child
 from flowli.runtime.owner.commits import Commits
+from flowli.runtime.owner.detached import detach, withdraw
 from flowli.runtime.owner.events import AttemptEnded, EffectDone, Event, Lost
 from flowli.runtime.owner.patience import patiently
-from flowli.runtime.owner.steps import Returned, StepRunner, step_context
+from flowli.runtime.owner.steps import Returned, StepRunner
+from flowli.runtime.progress import Progress
 from flowli.runtime.protocols.cancel_child import cancel_child
+from flowli.runtime.protocols.detached import run_of
 from flowli.runtime.protocols.retry import Failed
 from flowli.runtime.replay.calls import CallEffect, LiveFrame, RunStep, StartChild
 from flowli.runtime.services import Services
@@ -41,15 +45,15 @@ _STOP_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class _CancelChild:
-    """A child that nobody waits for any more; ``need`` as of a frame.
+class _Aftermath:
+    """What is done about a frame that was given up; ``need`` as of a frame.
 
     Attributes:
-        starting: its start, if that is under way.
+        act: is safe to repeat.
+        starting: the start of what is to be stopped, if that is under way: it is not torn apart.
     """
 
-    eid: Eid
-    queue: str | None
+    act: Callable[[], Awaitable[None]]
     need: int
     starting: asyncio.Task[None] | None = None
 
@@ -58,6 +62,7 @@ class Launcher:
     """See the module's docstring.
 
     Args:
+        fold: the journal so far.
         tell: takes what has become of an effect.
     """
 
@@ -66,15 +71,17 @@ class Launcher:
         services: Services,
         runner: StepRunner,
         execution: Execution,
+        fold: Callable[[], JournalFold],
         commits: Commits,
         tell: Callable[[Event], None],
     ) -> None:
         self._services = services
         self._runner = runner
         self._execution = execution
+        self._fold = fold
         self._commits = commits
         self._tell = tell
-        self._held: deque[LiveFrame | _CancelChild] = deque()
+        self._held: deque[LiveFrame | _Aftermath] = deque()
         self._running: dict[LiveFrame, asyncio.Task[None]] = {}
         self._scopes: dict[LiveFrame, StepScope] = {}
         self._beside: set[asyncio.Task[None]] = set()
@@ -100,7 +107,7 @@ class Launcher:
         Raises:
             LeaseLost: this process's own clock says that the lease may be over.
         """
-        waiting: deque[LiveFrame | _CancelChild] = deque()
+        waiting: deque[LiveFrame | _Aftermath] = deque()
         barred = False
         while self._held:
             held = self._held.popleft()
@@ -109,8 +116,8 @@ class Launcher:
             if held.need > self._commits.durable:
                 barred = True
                 waiting.append(held)
-            elif isinstance(held, _CancelChild):
-                self.beside(self._cancel_child(held))
+            elif isinstance(held, _Aftermath):
+                self.beside(self._clear_up(held))
             elif len(self._running) >= self._services.config.max_in_flight:
                 waiting.append(held)
             else:
@@ -128,13 +135,15 @@ class Launcher:
     def _start(self, frame: LiveFrame) -> None:
         frame.launched = True
         match frame.action:
-            case RunStep() as action:
+            case RunStep(queue=str(queue)) as step:
+                work = self._effect(frame, lambda: self._detach(frame, step, queue))
+            case RunStep() as step:
                 scope = self._scopes[frame] = self._scope(frame)
-                attempt = self._attempt(frame, action, scope)
-                self._running[frame] = asyncio.create_task(attempt, context=step_context(scope))
+                attempt = self._attempt(frame, step, scope)
+                self._running[frame] = asyncio.create_task(attempt, context=self._runner.context(scope))
                 return
-            case StartChild() as action:
-                work = self._effect(frame, lambda: start_child(self._services, self._execution, frame, action))
+            case StartChild() as child:
+                work = self._effect(frame, lambda: start_child(self._services, self._execution, frame, child))
             case CallEffect(perform):
                 work = self._effect(frame, lambda: perform(frame))
             case _:
@@ -142,8 +151,15 @@ class Launcher:
         self._running[frame] = asyncio.create_task(work)
 
     def _scope(self, frame: LiveFrame) -> StepScope:
-        execution, epoch = self._execution, self._guard.epoch
-        return StepScope(StepInfo(execution.eid, frame.fid, frame.attempt, epoch, execution.workflow), _no_beat)
+        execution, guard = self._execution, self._guard
+        last = guard.progress_of(frame.fid)
+        progress = None if last is None else last.value
+        info = StepInfo(execution.eid, frame.fid, frame.attempt, guard.epoch, execution.workflow, progress)
+
+        def said(progress: Data) -> None:
+            guard.said(Progress(frame.fid, frame.attempt, progress, self._services.world.now()))
+
+        return StepScope(info, said)
 
     async def _attempt(self, frame: LiveFrame, action: RunStep, scope: StepScope) -> None:
         try:
@@ -186,28 +202,38 @@ class Launcher:
         scope = self._scopes.pop(frame, None)
         if scope is not None:
             scope.cancelled.set()
+            self._guard.step_ended(frame.fid)
         task = self._running.pop(frame, None)
-        action = frame.action
-        if isinstance(action, StartChild) and (frame.launched or frame.relaunched):
-            # a start that is under way is not torn apart: the cancel comes after it
-            if action.on_parent_close is ParentClose.CANCEL:
-                self._held.append(_CancelChild(action.eid, action.queue, need, task))
-            elif task is not None:
+        begun = frame.launched or frame.relaunched
+        match frame.action:
+            case StartChild(eid, queue=queue, on_parent_close=ParentClose.CANCEL) if begun:
+                self._held.append(_Aftermath(lambda: self._ask_to_cancel(eid, queue), need, task))
+            case StartChild() if begun and task is not None:
                 self.beside(_outlast(task))
-        elif task is not None:
-            task.cancel()
+            case RunStep(queue=str(queue)) if begun:
+                run = run_of(self._execution.eid, self._fold().frames[frame.fid])
+                self._held.append(_Aftermath(lambda: withdraw(self._services, self._execution, run, queue), need, task))
+            case _ if task is not None:
+                task.cancel()
+            case _:
+                pass
 
     def cancel_child(self, eid: Eid) -> None:
         """Ask a child to cancel that was given up before this owner."""
-        self._held.append(_CancelChild(eid, None, 0))
+        self._held.append(_Aftermath(lambda: self._ask_to_cancel(eid, None), 0))
 
-    async def _cancel_child(self, held: _CancelChild) -> None:
-        services, parent, by = self._services, self._execution, self._services.provenance()
+    async def _clear_up(self, held: _Aftermath) -> None:
         if held.starting is not None:
             await held.starting
-        await patiently(
-            services, self._guard, lambda: cancel_child(services, parent, held.eid, by=by, queue=held.queue)
-        )
+        await patiently(self._services, self._guard, held.act)
+
+    async def _ask_to_cancel(self, eid: Eid, queue: str | None) -> None:
+        services = self._services
+        await cancel_child(services, self._execution, eid, by=services.provenance(), queue=queue)
+
+    async def _detach(self, frame: LiveFrame, action: RunStep, queue: str) -> Data:
+        run, epoch = run_of(self._execution.eid, self._fold().frames[frame.fid]), self._guard.epoch
+        return await detach(self._services, self._execution, run, action, queue, epoch, again=frame.relaunched)
 
     def beside(self, work: Coroutine[Any, Any, None]) -> None:
         """Run ``work`` beside the frames; the execution does not suspend before it has ended."""
@@ -222,13 +248,16 @@ class Launcher:
 
     async def stop(self) -> None:
         """Stop everything that is under way; outcomes that come later are dropped."""
-        starting = [held.starting for held in self._held if isinstance(held, _CancelChild) and held.starting]
+        starting = [held.starting for held in self._held if isinstance(held, _Aftermath) and held.starting]
         self._held = deque(held for held in self._held if isinstance(held, LiveFrame))
         for scope in self._scopes.values():
             scope.cancelled.set()
         tasks = [*self._running.values(), *self._beside, *starting]
         for task in tasks:
             task.cancel()
+        for frame in self._running:
+            # it may be done or not: it does not wait for something that may not be there
+            frame.launched, frame.relaunched = False, True
         self._running.clear()
         self._scopes.clear()
         if tasks:
@@ -241,10 +270,6 @@ class Launcher:
         alarm.cancel()
         if not rest.done():
             _log.warning("a step does not stop; its outcome is dropped", eid=str(self._execution.eid))
-
-
-def _no_beat(progress: Data) -> None:
-    return None
 
 
 async def _outlast(task: asyncio.Task[None]) -> None:

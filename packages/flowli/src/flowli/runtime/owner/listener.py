@@ -13,13 +13,27 @@ from flowli.domain.ids import Eid
 from flowli.domain.ports import LeaseRequest
 from flowli.domain.tasks import Task
 from flowli.domain.waits import OnTimer
-from flowli.runtime.owner.events import AttemptEnded, ChildSeen, EffectDone, Event, Lost, Nudged, Requested, Stop, Woken
+from flowli.runtime.owner.detached import detach
+from flowli.runtime.owner.events import (
+    AttemptEnded,
+    ChildSeen,
+    EffectDone,
+    Event,
+    Lost,
+    Nudged,
+    Requested,
+    StepSeen,
+    Stop,
+    Woken,
+)
 from flowli.runtime.owner.steps import Returned
 from flowli.runtime.owner.waits import due_at, waits_on
 from flowli.runtime.protocols.causes import is_answered
 from flowli.runtime.protocols.complete_child import ChildEnd, from_payload, read_child_end
+from flowli.runtime.protocols.detached import StepRun, run_of
 from flowli.runtime.protocols.retry import Deferred, Failed
-from flowli.runtime.protocols.wake import MessageCause, RequestCause
+from flowli.runtime.protocols.step_end import StepEnd, judge_end
+from flowli.runtime.protocols.wake import ChildCause, MessageCause, RequestCause, StepCause
 from flowli.runtime.replay.calls import LiveFrame, RunStep, StartChild
 from flowli.runtime.worker.renewal import LeaseGuard
 from flowli.timestamp import Timestamp
@@ -46,6 +60,7 @@ class Listener:
         self._session = owner.session
         self._waits = owner.waits
         self._ends: dict[Eid, ChildEnd] = {}
+        self._step_ends: dict[str, StepEnd] = {}
         self._requests: set[str] = set()
         self.pause: tuple[str, str] | None = None
         self.migrate: LeaseRequest | None = None
@@ -68,9 +83,11 @@ class Listener:
         if task.reason == "timer":
             # a timer that fired counts as due here too, whatever this clock says
             self._owner.floor = max(self._owner.floor, task.cause_at)
-        end = from_payload(task.payload) if task.reason == "child" else None
+        end = from_payload(task.payload) if task.reason == ChildCause.reason else None
         if end is not None:
             self._owner.tell(ChildSeen(Eid(task.key.removeprefix("child:")), end))
+        elif task.reason == StepCause.reason and task.payload is not None:
+            self._owner.tell(StepSeen(task.key, StepEnd.from_data(task.payload)))
         else:
             self._owner.tell(Woken(task.key))
 
@@ -90,6 +107,9 @@ class Listener:
             case ChildSeen(eid, end):
                 self._ends[eid] = end
                 self._match_child(eid)
+            case StepSeen(cause, end):
+                self._step_ends[cause] = end
+                self._match_step(cause)
             case Woken(cause):
                 self._woken(cause)
             case Requested(requests):
@@ -114,17 +134,32 @@ class Listener:
                 self._session.defer(frame, until)
         if frame.retry_at is not None:
             self._waits.add(frame)
+        else:
+            self._owner.guard.step_ended(frame.fid)
 
     def child_waits(self, frame: LiveFrame, eid: Eid) -> None:
         """``frame`` waits for a child that was started before."""
         self._waits.add(frame)
         self._match_child(eid)
 
+    def step_waits(self, frame: LiveFrame) -> None:
+        """``frame`` waits for a detached step that was put before."""
+        cause = self._run_of(frame).cause.key
+        self._waits.add_step(cause, frame)
+        self._match_step(cause)
+
+    def _run_of(self, frame: LiveFrame) -> StepRun:
+        return run_of(self._owner.execution.eid, self._session.fold.frames[frame.fid])
+
     def _effect_done(self, frame: LiveFrame, outcome: Returned | Failed) -> None:
         if isinstance(outcome, Failed):
             self._session.fail(frame, outcome.error, retryable=False)
         elif isinstance(frame.action, StartChild):
             self.child_waits(frame, frame.action.eid)
+        elif isinstance(frame.action, RunStep):
+            if outcome.value is not None:
+                self._step_ends[self._run_of(frame).cause.key] = StepEnd.from_data(outcome.value)
+            self.step_waits(frame)
         else:
             self._session.complete(frame, outcome.value)
 
@@ -139,6 +174,30 @@ class Listener:
         else:
             self._session.fulfil(frame, waits_on(frame), end.value)
 
+    def _match_step(self, cause: str) -> None:
+        frame, end = self._waits.step_frame(cause), self._step_ends.get(cause)
+        if frame is None or end is None or frame.ended:
+            return
+        assert isinstance(frame.action, RunStep)
+        del self._step_ends[cause]
+        on = waits_on(frame)
+        self._waits.drop(frame)
+        outcome = judge_end(end, frame.action.retry, frame.attempt, self._owner.services.world)
+        if outcome is None:
+            self._session.fulfil(frame, on, end.value)
+        else:
+            self._attempt_ended(frame, outcome)
+
+    def look_at_all(self) -> None:
+        """Look at everything that is waited on: wake-ups may have been acked while nobody was to go on."""
+        launcher = self._owner.launcher
+        for eid in self._waits.children:
+            launcher.beside(self._look_at_child(eid))
+        for frame in self._waits.steps:
+            launcher.beside(self._look_at_step(frame))
+        for channel in self._waits.channels:
+            self._owner.channels.want(channel, news=True)
+
     def _woken(self, cause: str) -> None:
         kind, _, rest = cause.partition(":")
         launcher = self._owner.launcher
@@ -149,11 +208,12 @@ class Listener:
                 launcher.beside(self._look_at_lease())
             case "message":
                 self._owner.channels.want(rest.rpartition(":")[0], news=True)
+            case "step":
+                frame = self._waits.step_frame(cause)
+                if frame is not None:
+                    launcher.beside(self._look_at_step(frame))
             case "audit" | "expired" | "code":
-                for eid in self._waits.children:
-                    launcher.beside(self._look_at_child(eid))
-                for channel in self._waits.channels:
-                    self._owner.channels.want(channel, news=True)
+                self.look_at_all()
 
     async def _look_at_child(self, eid: Eid) -> None:
         """Its RESUME is acked when this execution is let go, so that it is looked at until it is seen."""
@@ -161,6 +221,16 @@ class Listener:
         end = await self._owner.patiently(lambda: read_child_end(ports, eid))
         if end is not None:
             self._owner.tell(ChildSeen(eid, end))
+
+    async def _look_at_step(self, frame: LiveFrame) -> None:
+        """Look for its outcome; without one its task is put again, should it have been lost."""
+        assert isinstance(frame.action, RunStep)
+        assert frame.action.queue is not None
+        owner, action, queue, run = self._owner, frame.action, frame.action.queue, self._run_of(frame)
+        services, execution, epoch = owner.services, owner.execution, owner.guard.epoch
+        found = await owner.patiently(lambda: detach(services, execution, run, action, queue, epoch, again=True))
+        if found is not None:
+            owner.tell(StepSeen(run.cause.key, StepEnd.from_data(found)))
 
     async def _look_at_lease(self) -> None:
         with contextlib.suppress(BackendUnavailable):

@@ -37,7 +37,7 @@ from flowli.domain.frames import FrameKind, FrameStatus
 from flowli.domain.ids import child_eid
 from flowli.domain.memo import JournalFold
 from flowli.domain.provenance import Actor, ActorKind, Code, Provenance
-from flowli.domain.waits import OnChild, OnOperator
+from flowli.domain.waits import OnChild, OnOperator, OnStep
 from flowli.runtime.context import Context
 from flowli.runtime.effects import Effects
 from flowli.runtime.owner.alarm import Alarm
@@ -51,7 +51,7 @@ from flowli.runtime.owner.slices import outside_tasks, run_slices
 from flowli.runtime.owner.steps import StepRunner
 from flowli.runtime.owner.traces import Traces
 from flowli.runtime.owner.waits import Waits
-from flowli.runtime.protocols.causes import request_of
+from flowli.runtime.protocols.causes import request_of, was_held
 from flowli.runtime.protocols.finish import finish
 from flowli.runtime.protocols.suspend import mark, release, suspend
 from flowli.runtime.registry import Workflow
@@ -121,6 +121,7 @@ class Owner:
         self._alarm = Alarm(services.world, self._signal.set)
         last = entries[-1].body if entries else None
         self._orderly = not entries or (isinstance(last, ExecutionSuspended) and bool(last.on))
+        self._was_held = was_held(entries)
         self.traces = Traces(JournalFold(entries))
         self.session = Session(
             execution, start=self._start, encode_result=self._encode, entry=self._entry, code=workflow.fn
@@ -128,7 +129,7 @@ class Owner:
         self.session.load(entries)
         self.commits = Commits(services, self.session, position, landed=self._landed, failed=self._failed)
         self.waits = Waits(services.ports.channel, self.session.fold, self._now)
-        self.launcher = Launcher(services, runner, execution, self.commits, self.tell)
+        self.launcher = Launcher(services, runner, execution, lambda: self.session.fold, self.commits, self.tell)
         self.channels = ChannelReader(services, self.waits, self.tell)
         self.listener = Listener(self)
 
@@ -230,6 +231,8 @@ class Owner:
         for frame in list(self.session.frames.values()):
             if not frame.launched:
                 self._admit(frame)
+        if self._was_held:
+            self.listener.look_at_all()
         if not self._orderly:
             # the former owner may have died before it asked the children that its code gave up to cancel
             for fid, known in self.session.fold.frames.items():
@@ -312,6 +315,9 @@ class Owner:
         elif isinstance(frame.action, StartChild) and isinstance(frame.waits_on, OnChild):
             frame.launched = True
             self.listener.child_waits(frame, frame.action.eid)
+        elif frame.detached and isinstance(frame.waits_on, OnStep):
+            frame.launched = True
+            self.listener.step_waits(frame)
         else:
             self.launcher.hold(frame)
 

@@ -9,7 +9,7 @@ import structlog
 
 from flowli.domain.errors import BackendUnavailable, OutcomeUnknown
 from flowli.runtime.services import Services
-from flowli.runtime.worker.renewal import LeaseGuard
+from flowli.runtime.worker.renewal import LeaseGuard, TaskGuard
 
 __all__ = ["patiently"]
 
@@ -19,7 +19,7 @@ _log = structlog.get_logger("flowli.owner")
 _FIRST_DELAY_S, _LAST_DELAY_S = 0.05, 5.0
 
 
-async def patiently(services: Services, guard: LeaseGuard, request: Callable[[], Awaitable[T]]) -> T:
+async def patiently(services: Services, guard: LeaseGuard | TaskGuard, request: Callable[[], Awaitable[T]]) -> T:
     """Make a request until it is answered.
 
     Raises:
@@ -32,7 +32,7 @@ async def patiently(services: Services, guard: LeaseGuard, request: Callable[[],
         except (BackendUnavailable, OutcomeUnknown) as error:
             if guard.expired:
                 raise
-            eid = str(guard.lease.eid)
+            eid = str(guard.lease.eid if isinstance(guard, LeaseGuard) else guard.lease.task.target)
             _log.warning("the storage is waited for", eid=eid, error=str(error), retry_in_s=delay_s)
             await services.world.sleep(delay_s)
             delay_s = min(2 * delay_s, _LAST_DELAY_S)

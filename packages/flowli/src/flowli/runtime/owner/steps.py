@@ -15,15 +15,17 @@ import structlog
 
 from flowli import codec
 from flowli.domain.data import Data
-from flowli.domain.errors import LeaseLost, PayloadTooLarge, UsageError
+from flowli.domain.errors import Defer, LeaseLost, PayloadTooLarge, UsageError
+from flowli.runtime.owner.attempt_logs import AttemptLogs
 from flowli.runtime.protocols.retry import Deferred, Failed, judge
 from flowli.runtime.replay.calls import RunStep
 from flowli.runtime.step import StepScope, current_step
 from flowli.world import World
 
-__all__ = ["Returned", "StepRunner", "step_context"]
+__all__ = ["Raised", "Returned", "StepRunner"]
 
 _log = structlog.get_logger("flowli.steps")
+_LOOKS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,13 @@ class Returned:
     """The attempt returned; ``value`` is its recorded form."""
 
     value: Data
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The attempt raised an error."""
+
+    error: BaseException
 
 
 class _NotStarted(LeaseLost):
@@ -51,21 +60,47 @@ class StepRunner:
     Args:
         threads: for sync steps.
         max_value_bytes: largest result.
+        logs: keeps what attempts say; None if nobody does.
 
     Attributes:
         stray: calls that still run in a thread although nobody waits for their outcome; each keeps its thread.
     """
 
-    def __init__(self, world: World, threads: Executor, max_value_bytes: int) -> None:
+    def __init__(self, world: World, threads: Executor, max_value_bytes: int, logs: AttemptLogs | None = None) -> None:
         self._world = world
         self._threads = threads
         self._max_value_bytes = max_value_bytes
+        self._logs = logs
         self.stray = 0
+
+    def context(self, scope: StepScope) -> contextvars.Context:
+        """A copy of the caller's context in which code knows in which step it runs, and what it says is collected."""
+        context, info = contextvars.copy_context(), scope.info
+        context.run(current_step.set, scope)
+        context.run(
+            structlog.contextvars.bind_contextvars,
+            eid=str(info.eid),
+            fid=info.fid,
+            attempt=info.attempt,
+            epoch=info.epoch,
+        )
+        if self._logs is not None:
+            scope.log = self._logs.begin()
+            scope.log.collect_in(context)
+        return context
 
     async def attempt(
         self, action: RunStep, scope: StepScope, check: Callable[[], None]
     ) -> Returned | Failed | Deferred:
-        """Run one attempt, in a task whose context is ``step_context(scope)``.
+        """Run one attempt and judge what follows from it by its policy; otherwise like ``outcome``."""
+        match await self.outcome(action, scope, check):
+            case Raised(error):
+                return judge(error, action.retry, scope.info.attempt, self._world)
+            case returned:
+                return returned
+
+    async def outcome(self, action: RunStep, scope: StepScope, check: Callable[[], None]) -> Returned | Raised:
+        """Run one attempt, in a task whose context is ``context(scope)``.
 
         A cancel of that task stops an async step and is passed on; ``scope.cancelled`` is set before.
 
@@ -75,6 +110,12 @@ class StepRunner:
         Raises:
             LeaseLost: it was refused; the step did not begin.
         """
+        ended = await self._outcome(action, scope, check)
+        if self._logs is not None:
+            self._logs.end(scope, failed=isinstance(ended, Raised) and not isinstance(ended.error, Defer))
+        return ended
+
+    async def _outcome(self, action: RunStep, scope: StepScope, check: Callable[[], None]) -> Returned | Raised:
         try:
             value = await self._run(action, scope, check)
             return Returned(self._encode(_checked(action, value), action.hint))
@@ -83,13 +124,12 @@ class StepRunner:
         except asyncio.CancelledError:
             if scope.cancelled.is_set():
                 raise
-            error: BaseException = RuntimeError("the step cancelled itself")
+            return Raised(RuntimeError("the step cancelled itself"))
         except _Exited as exited:
-            error = exited.error
-        except BaseException as raised:
+            return Raised(exited.error)
+        except BaseException as error:
             # SystemExit and the like are the step's failure, never the worker's end
-            error = raised
-        return judge(error, action.retry, scope.info.attempt, self._world)
+            return Raised(error)
 
     async def _run(self, action: RunStep, scope: StepScope, check: Callable[[], None]) -> Any:
         fn = action.fn
@@ -118,26 +158,52 @@ class StepRunner:
         if not _is_async(fn):
             context, loop = contextvars.copy_context(), asyncio.get_running_loop()
             thread = self._awaited(self._threads.submit(context.run, call), scope, loop)
-            return await (thread if action.timeout_s is None else self._within(thread, action.timeout_s, scope))
-        if action.timeout_s is None:
+            return await self._limited(thread, action, scope)
+        if action.timeout_s is None and action.heartbeat_s is None:
             allowed()
             return await fn(*args, **kwargs)
-        return await self._within(asyncio.create_task(run()), action.timeout_s, scope)
+        return await self._limited(asyncio.create_task(run()), action, scope)
 
-    async def _within(self, work: asyncio.Future[Any], timeout_s: float, scope: StepScope) -> Any:
+    async def _limited(self, work: asyncio.Future[Any], action: RunStep, scope: StepScope) -> Any:
         """What ``work`` gives; it is stopped, as far as it can be, when the time is up or the caller is cancelled."""
-        alarm = asyncio.ensure_future(self._world.sleep(timeout_s))
+        if action.timeout_s is None and action.heartbeat_s is None:
+            return await work
+        limits = [
+            asyncio.ensure_future(limit)
+            for limit in (self._timeout(action.timeout_s), self._silence(action.heartbeat_s, scope))
+        ]
         try:
-            await asyncio.wait((work, alarm), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((work, *limits), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             await _stop(work, scope)
             raise
         finally:
-            alarm.cancel()
+            reached = next((limit.result() for limit in limits if limit.done()), "")
+            for limit in limits:
+                limit.cancel()
         if work.done():
             return work.result()
         await _stop(work, scope)
-        raise TimeoutError(f"the attempt took longer than its timeout of {timeout_s:g} s")
+        raise TimeoutError(reached)
+
+    async def _timeout(self, timeout_s: float | None) -> str:
+        if timeout_s is None:
+            await asyncio.get_running_loop().create_future()
+        assert timeout_s is not None
+        await self._world.sleep(timeout_s)
+        return f"the attempt took longer than its timeout of {timeout_s:g} s"
+
+    async def _silence(self, heartbeat_s: float | None, scope: StepScope) -> str:
+        """Returns when the step has said nothing for ``heartbeat_s``, at most half as long again after it."""
+        if heartbeat_s is None:
+            await asyncio.get_running_loop().create_future()
+        assert heartbeat_s is not None
+        beats, quiet_s = scope.beats, 0.0
+        while quiet_s < heartbeat_s:
+            await self._world.sleep(heartbeat_s / _LOOKS)
+            quiet_s = quiet_s + heartbeat_s / _LOOKS if scope.beats == beats else 0.0
+            beats = scope.beats
+        return f"the attempt said nothing for its heartbeat timeout of {heartbeat_s:g} s; call flowli.heartbeat in it"
 
     def _awaited(self, thread: Future[Any], scope: StepScope, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Any]:
         """The call in a thread, for one who may stop to wait: then it runs on and is counted until it ends."""
@@ -179,20 +245,6 @@ async def _stop(work: asyncio.Future[Any], scope: StepScope) -> None:
         await asyncio.wait((work,))
     if not work.cancelled():
         work.exception()  # its outcome is dropped, whatever it is
-
-
-def step_context(scope: StepScope) -> contextvars.Context:
-    """The context of the caller, in which code knows in which step it runs."""
-    context, info = contextvars.copy_context(), scope.info
-    context.run(current_step.set, scope)
-    context.run(
-        structlog.contextvars.bind_contextvars,
-        eid=str(info.eid),
-        fid=info.fid,
-        attempt=info.attempt,
-        epoch=info.epoch,
-    )
-    return context
 
 
 def _checked(action: RunStep, value: Any) -> Any:

@@ -15,8 +15,8 @@ from flowli.domain.entries import START, Position
 from flowli.domain.ids import Eid
 from flowli.domain.memo import JournalFold
 from flowli.domain.ports import Channel
-from flowli.domain.waits import On, OnChannel, OnChild, OnTimer
-from flowli.runtime.replay.calls import LiveFrame, ReceiveMessage, StartChild, WaitUntil
+from flowli.domain.waits import On, OnChannel, OnChild, OnStep, OnTimer
+from flowli.runtime.replay.calls import LiveFrame, ReceiveMessage, RunStep, StartChild, WaitUntil
 from flowli.timestamp import Timestamp
 
 __all__ = ["Waits", "due_at", "is_waiting", "waits_on"]
@@ -37,7 +37,9 @@ def due_at(frame: LiveFrame) -> Timestamp | None:
 
 def is_waiting(frame: LiveFrame) -> bool:
     """Whether a launched frame waits for something, rather than run."""
-    return frame.retry_at is not None or isinstance(frame.action, WaitUntil | ReceiveMessage | StartChild)
+    if frame.retry_at is not None or frame.detached:
+        return True
+    return isinstance(frame.action, WaitUntil | ReceiveMessage | StartChild)
 
 
 def waits_on(frame: LiveFrame) -> On:
@@ -51,6 +53,8 @@ def waits_on(frame: LiveFrame) -> On:
             return OnChannel(channel)
         case StartChild(eid):
             return OnChild(eid)
+        case RunStep(queue=str()):
+            return OnStep(frame.fid, frame.attempt)
         case _:
             raise AssertionError(f"{frame.describe()} does not wait")
 
@@ -86,6 +90,7 @@ class Waits:
         self._armed = 0
         self._views: dict[str, _ChannelView] = {}
         self._children: dict[Eid, LiveFrame] = {}
+        self._steps: dict[str, LiveFrame] = {}
 
     def add(self, frame: LiveFrame) -> None:
         """``frame`` begins to wait."""
@@ -99,6 +104,10 @@ class Waits:
             case StartChild(eid):
                 self._children[eid] = frame
 
+    def add_step(self, cause: str, frame: LiveFrame) -> None:
+        """``frame`` begins to wait for a detached step; ``cause`` is the key of the RESUME that tells of its end."""
+        self._steps[cause] = frame
+
     def drop(self, frame: LiveFrame) -> None:
         """``frame`` waits no more."""
         match frame.action:
@@ -108,6 +117,8 @@ class Waits:
                     view.waiting.remove(frame)
             case StartChild(eid):
                 self._children.pop(eid, None)
+            case RunStep(queue=str()):
+                self._steps = {cause: other for cause, other in self._steps.items() if other is not frame}
 
     def _view(self, channel: str, action: ReceiveMessage) -> _ChannelView:
         """The view of a channel, begun anew if this receive may have a message that lies before it."""
@@ -239,6 +250,15 @@ class Waits:
     def children(self) -> list[Eid]:
         """The children that some frame waits for."""
         return list(self._children)
+
+    @property
+    def steps(self) -> list[LiveFrame]:
+        """The frames that wait for a detached step."""
+        return list(self._steps.values())
+
+    def step_frame(self, cause: str) -> LiveFrame | None:
+        """The frame that waits for the detached step whose end has this cause."""
+        return self._steps.get(cause)
 
     def child_frame(self, eid: Eid) -> LiveFrame | None:
         """The frame that waits for a child."""

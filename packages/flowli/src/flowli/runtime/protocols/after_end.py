@@ -2,7 +2,8 @@
 
 1. Post the twin to the control log (and, for an end that is found, wait for it). *Crash before it*: the sweeper posts
    it from the journal.
-2. Tell the parent (``complete_child``), and ask children to cancel that still run and were not started to outlive it.
+2. Tell the parent (``complete_child``), ask children to cancel that still run and were not started to outlive it, and
+   withdraw detached steps.
    *Crash before it*: the task that led to the end is still there, and the worker that takes it finds the end and does
    the same; the audit of the parent finds the end of its child as well.
 3. Remove the wait markers, so that senders learn that nobody receives any more, and the timers. *Crash before it*: the
@@ -24,6 +25,7 @@ from flowli.domain.waits import OnChannel
 from flowli.runtime.protocols.cancel_child import cancel_child
 from flowli.runtime.protocols.complete_child import tell_parent
 from flowli.runtime.protocols.deadline import drop_timeout
+from flowli.runtime.protocols.detached import withdraw_steps
 from flowli.runtime.protocols.standing import Standing
 from flowli.runtime.protocols.twins import twins
 from flowli.runtime.services import Services
@@ -52,6 +54,7 @@ async def spread_end(services: Services, execution: Execution, fold: JournalFold
     open_ends = (FrameStatus.COMPLETED, FrameStatus.FAILED)
     children = [f.fid for f in fold.frames.values() if f.kind is FrameKind.CHILD and f.status not in open_ends]
     await asyncio.gather(*(cancel_child(services, execution, child_eid(execution.eid, fid), by=by) for fid in children))
+    await withdraw_steps(services.ports, services.hub, execution, fold, by)
 
 
 def waited_on(entry: JournalEntry) -> tuple[str, ...]:

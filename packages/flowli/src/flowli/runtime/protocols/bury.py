@@ -6,6 +6,8 @@ say so any more. So the journal has the last word (``is_deadly``).
 1. Take the lease of the execution. Is it held by an owner that lives, the task is none of its and is given back.
 2. Journal ``execution.suspended`` on the operator, with the cause and the task. *Crash after it*: the task is taken
    again with its deaths, and the rest is done.
+   Of a detached step nothing is journaled: its outcome is a failure with the cause, and its execution is told of it
+   (``detached``). *Crash after it*: the task is taken again, and whoever takes it finds the outcome.
 3. Put the task among the dead, then remove it from the ready ones. *Crash between*: the same.
 4. Post the twin. *Crash before it*: the sweeper posts it.
 
@@ -26,6 +28,7 @@ from flowli.domain.ports import Appended, Lease
 from flowli.domain.tasks import Task, TaskKind, TaskLease
 from flowli.domain.waits import OnOperator
 from flowli.runtime.protocols.causes import OUTCOMES
+from flowli.runtime.protocols.detached import give_up_step
 from flowli.runtime.protocols.standing import Standing, find_standing
 from flowli.runtime.protocols.twins import twins
 from flowli.runtime.services import Services
@@ -65,6 +68,8 @@ async def bury(services: Services, lease: TaskLease, cause: str, acquire: Acquir
     """
     task = lease.task
     posted = None
+    if task.kind is TaskKind.RUN_STEP:
+        await give_up_step(services, task, cause)
     if task.kind in (TaskKind.START, TaskKind.RESUME):
         standing = await find_standing(services.ports, task.target)
         if standing is None and task.kind is TaskKind.START:

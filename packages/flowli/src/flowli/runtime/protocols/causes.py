@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Sequence
 
 from flowli.domain.entries import (
     ExecutionCancelled,
     ExecutionCancelRequested,
     ExecutionMigrated,
     ExecutionPaused,
+    ExecutionResumed,
+    ExecutionSuspended,
     ExecutionUnpaused,
     FrameCancelled,
     FrameCompleted,
@@ -17,13 +19,14 @@ from flowli.domain.entries import (
     FrameFulfilled,
     JournalEntry,
 )
-from flowli.domain.ids import Eid
-from flowli.domain.memo import JournalFold
+from flowli.domain.ids import Eid, Fid, frame_hash
+from flowli.domain.memo import Frame, JournalFold
 from flowli.domain.tasks import Task, TaskKind
-from flowli.domain.waits import OnChannel, OnChild
+from flowli.domain.waits import OnChannel, OnChild, OnOperator, OnStep
+from flowli.runtime.protocols.detached import cause_of, detached_queue
 from flowli.runtime.protocols.wake import ChildCause, MessageCause, RequestCause
 
-__all__ = ["OUTCOMES", "answered_cause", "is_answered", "is_journaled", "request_of"]
+__all__ = ["OUTCOMES", "answered_cause", "is_answered", "is_journaled", "request_of", "was_held"]
 
 OUTCOMES = (FrameCompleted, FrameFailed, FrameDeferred, FrameFulfilled, FrameCancelled)
 """Entries that show that an execution has come on."""
@@ -46,8 +49,12 @@ def is_answered(cause: str, fold: JournalFold) -> bool:
         case "child":
             return any(frame.metadata.get("eid") == rest and frame.status.ended for frame in fold.frames.values())
         case "timer":
-            frame_hash = rest.rpartition("-")[2]
-            return any(frame.status.ended and _hash(fid) == frame_hash for fid, frame in fold.frames.items())
+            timed = rest.rpartition("-")[2]
+            return any(frame.status.ended and frame_hash(fid) == timed for fid, frame in fold.frames.items())
+        case "step":
+            named = rest.partition(":")[0]
+            step = next((frame for fid, frame in fold.frames.items() if frame_hash(fid) == named), None)
+            return step is not None and _has_ended(step, cause)
         case _:
             return False
 
@@ -63,9 +70,11 @@ def answered_cause(entry: JournalEntry, fold: JournalFold) -> str | None:
             return MessageCause(channel, seq).key
         case FrameFulfilled(on=OnChild(eid)):
             return ChildCause(eid).key
-        case FrameFailed(fid=fid, retry_at=None):
-            child = fold.frames[fid].metadata.get("eid") if fid in fold.frames else None
-            return ChildCause(Eid(child)).key if isinstance(child, str) else None
+        case FrameFulfilled(fid=fid, on=OnStep()) | FrameDeferred(fid=fid):
+            return _step_cause(entry, fid, fold)
+        case FrameFailed(fid=fid, retry_at=retry_at):
+            child = fold.frames[fid].metadata.get("eid") if fid in fold.frames and retry_at is None else None
+            return ChildCause(Eid(child)).key if isinstance(child, str) else _step_cause(entry, fid, fold)
         case _:
             request = request_of(entry)
             return None if request is None else RequestCause(request).key
@@ -86,5 +95,27 @@ def request_of(entry: JournalEntry) -> str | None:
             return None
 
 
-def _hash(fid: str) -> str:
-    return hashlib.sha256(fid.encode()).hexdigest()[:16]
+def was_held(entries: Sequence[JournalEntry]) -> bool:
+    """Whether the execution waited on the operator since its code last ran: wake-ups were acked meanwhile."""
+    for entry in reversed(entries):
+        match entry.body:
+            case ExecutionSuspended(on) if any(isinstance(one, OnOperator) for one in on):
+                return True
+            case ExecutionSuspended(on=()) | ExecutionUnpaused() | ExecutionMigrated() | ExecutionResumed():
+                pass
+            case _:
+                return False
+    return False
+
+
+def _has_ended(frame: Frame, cause: str) -> bool:
+    """Whether the run of a detached step with this cause is over."""
+    return frame.status.ended or cause_of(frame).key != cause or frame.attempts[-1].ended_at is not None
+
+
+def _step_cause(entry: JournalEntry, fid: Fid, fold: JournalFold) -> str | None:
+    """The cause of a detached step of which ``entry`` is the outcome."""
+    frame = fold.frames.get(fid)
+    if frame is None or detached_queue(frame) is None:
+        return None
+    return cause_of(frame, before=entry.seq).key

@@ -2,7 +2,8 @@
 
 The claim ``command:{eid}:{hash of the key}`` (of a queue: ``command:queue:{queue}:...``) holds what was asked and by
 whom. Every call with the key does what the first one asked, with the first one's provenance, so that all of them write
-the same; one that asks for something else is refused. Verbs that act on an execution itself need no claim: their requests carry the key (``ask``).
+the same; one that asks for something else is refused. Verbs that act on an execution itself need no claim: their
+requests carry the key (``ask``).
 """
 
 from __future__ import annotations

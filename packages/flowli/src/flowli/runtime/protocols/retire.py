@@ -11,7 +11,8 @@ Delete (``purge``), not before ``retire_grace_s`` have passed since 1, so that n
 the freed numbers of the journal for new ones:
 
 4. The record first, the journal second: readers look for an archive when either is missing.
-5. The lease, the execution's own channels, its wait markers on other channels, its evidence; of an erased one its tasks
+5. The lease, the execution's own channels, its wait markers on other channels, its evidence, what detached
+   steps showed of their progress; of an erased one its tasks
    and dead letters as well. *Crash in between*: the next pass deletes again, and what is gone is no error. Where to
    look is read from the archive.
 """
@@ -23,9 +24,12 @@ from dataclasses import replace
 from flowli.domain.entries import ControlEntry, ExecutionArchived, ExecutionErased, UnknownBody
 from flowli.domain.execution import Execution
 from flowli.domain.ids import Eid
+from flowli.domain.memo import JournalFold
 from flowli.domain.ports import ArchivedExecution, Ports
 from flowli.domain.provenance import Provenance
+from flowli.runtime.progress import progress_eid
 from flowli.runtime.protocols.after_end import waited_on
+from flowli.runtime.protocols.detached import detached_queue
 from flowli.runtime.protocols.standing import Standing
 from flowli.runtime.services import Services
 from flowli.timestamp import Timestamp
@@ -87,6 +91,9 @@ async def purge(ports: Ports, eid: Eid) -> bool:
             await ports.channel.unmark(channel, eid, up_to_epoch=epoch)
     await ports.channel.delete_own(eid)
     await ports.evidence.delete(eid)
+    for frame in JournalFold(archived.entries).frames.values():
+        if detached_queue(frame) is not None:
+            await ports.ownership.remove(progress_eid(eid, frame.fid))
     if any(isinstance(entry.body, ExecutionErased) for entry in archived.entries):
         await _drop_tasks(ports, eid)
     return True

@@ -21,7 +21,7 @@ from flowli.domain.retry import RetryPolicy
 from flowli.timestamp import Timestamp
 from flowli.world import World
 
-__all__ = ["Deferred", "Failed", "judge"]
+__all__ = ["Deferred", "Failed", "instant_of", "judge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def judge(error: BaseException, policy: RetryPolicy, attempt: int, world: World)
     """What follows from an attempt that raised ``error``."""
     now = world.now()
     if isinstance(error, Defer):
-        return Deferred(_instant(error.until, now))
+        return Deferred(instant_of(error.until, now))
     info = codec.error_info(error)
     if isinstance(error, UsageError):
         return Failed(info, retryable=False, retry_at=None)
@@ -59,5 +59,6 @@ def judge(error: BaseException, policy: RetryPolicy, attempt: int, world: World)
     return Failed(info, retryable=True, retry_at=now + max(wait, timedelta(0)))
 
 
-def _instant(until: datetime | timedelta, now: Timestamp) -> Timestamp:
+def instant_of(until: datetime | timedelta, now: Timestamp) -> Timestamp:
+    """The instant that a step asked for, also by a delay."""
     return now + until if isinstance(until, timedelta) else Timestamp.from_datetime(until)

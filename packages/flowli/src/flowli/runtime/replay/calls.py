@@ -5,7 +5,6 @@ way.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -14,7 +13,7 @@ from flowli.domain.data import Data
 from flowli.domain.entries import START, Position
 from flowli.domain.execution import ParentClose
 from flowli.domain.frames import FrameKind
-from flowli.domain.ids import Eid, Fid
+from flowli.domain.ids import Eid, Fid, frame_hash
 from flowli.domain.retry import RetryPolicy
 from flowli.domain.waits import On
 from flowli.runtime.replay.loop import WorkflowFuture, WorkflowLoop
@@ -40,13 +39,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RunStep:
-    """Run a function outside the loop, with arguments in their recorded form: each attempt gets a copy of its own."""
+    """Run a function outside the loop, with arguments in their recorded form: each attempt gets a copy of its own.
+
+    Attributes:
+        heartbeat_s: an attempt fails that says nothing for so long.
+        queue: where a detached step is run by whoever takes it; None runs it here.
+        step: the name under which workers of that queue know ``fn``.
+    """
 
     fn: Callable[..., Any]
     arguments: dict[str, Data]
     retry: RetryPolicy
     timeout_s: float | None
     hint: Any
+    heartbeat_s: float | None = None
+    queue: str | None = None
+    step: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +136,14 @@ class LiveFrame:
     waiting_since: Timestamp | None = None
 
     @property
+    def detached(self) -> bool:
+        """Whether it is a step that another worker runs."""
+        return isinstance(self.action, RunStep) and self.action.queue is not None
+
+    @property
     def task_key(self) -> str:
         """Names the frame in keys of tasks, evidence and timers, whatever its path is made of."""
-        return hashlib.sha256(self.fid.encode()).hexdigest()[:16]
+        return frame_hash(self.fid)
 
     def describe(self) -> str:
         """What it is, for reports."""

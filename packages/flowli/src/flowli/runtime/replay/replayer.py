@@ -87,7 +87,7 @@ class Replayer:
             return
         match body:
             case FrameStarted():
-                frame.attempt, frame.retry_at = body.attempt, None
+                frame.attempt, frame.retry_at, frame.waits_on = body.attempt, None, None
             case FrameFailed():
                 frame.retry_at, frame.deferred = body.retry_at, False
             case FrameDeferred():

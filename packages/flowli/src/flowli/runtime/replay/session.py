@@ -243,9 +243,11 @@ class Session:
                 self.abandoned.append(command.frame)
                 continue
             self.frames[command.fid] = command
-            command.need = self.seen
-            started = FrameStarted(command.fid, command.kind, command.name, command.digest, 1, command.metadata)
-            command.started_at = self.append(started, attempt=1).at
+            body = FrameStarted(command.fid, command.kind, command.name, command.digest, 1, command.metadata)
+            started = self.append(body, attempt=1)
+            command.started_at = started.at
+            # what a detached step leaves in the bucket is named by its start
+            command.need = started.seq if command.detached else self.seen
             self.launches.append(command)
 
     def _conclude(self) -> None:
@@ -304,14 +306,17 @@ class Session:
 
     def try_again(self, frame: LiveFrame, attempt: int) -> None:
         """The instant of the next attempt has come: launch it."""
-        frame.attempt, frame.retry_at, frame.launched = attempt, None, False
+        frame.attempt, frame.retry_at, frame.launched, frame.waits_on = attempt, None, False, None
+        frame.relaunched = False
         started = FrameStarted(frame.fid, frame.kind, frame.name, frame.digest, attempt, frame.metadata)
         self._when_settled(lambda: self._append_for(frame, started))
         self.launches.append(frame)
 
     def _append_for(self, frame: LiveFrame, body: FrameStarted | FrameDeferred) -> None:
         if not frame.ended:
-            self.append(body, body.attempt)
+            entry = self.append(body, body.attempt)
+            if frame.detached and isinstance(body, FrameStarted):
+                frame.need = entry.seq
 
     def request_cancel(self, reason: str, request: str) -> None:
         """Deliver a cancel at this point of the journal."""

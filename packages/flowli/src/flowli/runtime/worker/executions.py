@@ -65,10 +65,13 @@ class Executions:
         """How many suspended executions are kept in memory."""
         return len(self._warm)
 
-    async def handle(self, task: Task, *, joined: Callable[[], None], progress: Callable[[], None]) -> Fate:
+    async def handle(
+        self, task: Task, *, again: bool, joined: Callable[[], None], progress: Callable[[], None]
+    ) -> Fate:
         """Do what a START or RESUME asks for; returns what is to become of the task.
 
         Args:
+            again: somebody took the task before.
             joined: called if the execution is dealt with already, so that the task only waits for that.
             progress: called when an outcome has become durable.
         """
@@ -83,7 +86,7 @@ class Executions:
         active = self._active[task.target] = Active(asyncio.get_running_loop().create_future(), progress)
         fate: Fate = GiveBack("the worker was stopped", None)
         try:
-            fate = await self._run(task, active)
+            fate = await self._run(task, active, again)
         except LeaseLost as lost:
             self._stopped(active)
             fate = GiveBack(str(lost), None)
@@ -102,14 +105,14 @@ class Executions:
         if active.guard is not None:
             self._leases.left(active.guard)
 
-    async def _run(self, task: Task, active: Active) -> Fate:
+    async def _run(self, task: Task, active: Active, again: bool) -> Fate:
         if task.target in self._ended:
             return Ack()
         warm = self._warm.pop(task.target, None)
         if warm is not None:
             return await self._run_warm(warm, task, active)
         if task.kind is TaskKind.START:
-            return await self._run_start(task, active)
+            return await self._run_start(task, active, again)
         return await self._run_looked(task, active)
 
     async def _run_warm(self, warm: Owner, task: Task, active: Active) -> Fate:
@@ -130,7 +133,7 @@ class Executions:
                 await warm.close()
         return await (self._own(warm, task, active) if kept else self._run_looked(task, active))
 
-    async def _run_start(self, task: Task, active: Active) -> Fate:
+    async def _run_start(self, task: Task, active: Active, again: bool) -> Fate:
         """A START: the first owner reads no journal, since a lease that it creates proves that there is none."""
         services = self._services
         oldest = services.world.now() + timedelta(seconds=-services.config.archive_ttl_s)
@@ -144,7 +147,9 @@ class Executions:
         workflow = services.registry.find(execution.workflow, execution.version)
         if workflow is None:
             return self._unknown(execution)
-        got = await self._leases.acquire(execution.eid, task)
+        # who held it before may have left progress there
+        seen = await services.ports.ownership.read(execution.eid) if again else None
+        got = await self._leases.acquire(execution.eid, task, seen=seen)
         if isinstance(got, LeaseGuard):
             active.guard = got
             if got.epoch == 1 and execution.origin is None:

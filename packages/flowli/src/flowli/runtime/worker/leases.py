@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from flowli.domain.data import Data
 from flowli.domain.execution import Execution
 from flowli.domain.ids import Eid
 from flowli.domain.ports import Acquired, Holder, Lease, LeaseRequest
 from flowli.domain.tasks import Task
+from flowli.runtime.progress import in_state, of_state
 from flowli.runtime.services import Services
 from flowli.runtime.worker.renewal import LeaseGuard
 
@@ -46,8 +48,10 @@ class ExecutionLeases:
         if left is not None:
             free_epoch = max(left, free_epoch or 0)
         deadline_s = world.boottime_s() + ttl_s
+        said = of_state(seen.state) if seen is not None else {}
+        state: Data = in_state({_CARRIER: task.task_id}, said)
         got = await self._services.ports.ownership.acquire(
-            eid, self._holder, ttl_s, free_epoch=free_epoch, seen=seen, state={_CARRIER: task.task_id}
+            eid, self._holder, ttl_s, free_epoch=free_epoch, seen=seen, state=state
         )
         if isinstance(got, Acquired):
             self._left.pop(eid, None)

@@ -11,14 +11,16 @@ requests of operators, the loss.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import structlog
 
 from flowli.domain.errors import BackendError, LeaseLost
+from flowli.domain.ids import Fid
 from flowli.domain.ports import Lease, LeaseRequest, Ports
 from flowli.domain.tasks import TaskLease
+from flowli.runtime.progress import Progress, in_state, of_state
 from flowli.world import Background, World
 
 __all__ = ["LeaseGuard", "Renewals", "TaskGuard"]
@@ -34,6 +36,7 @@ class _Guard:
     Attributes:
         deadline_s: when it expires at the latest, on the clock that counts suspended time.
         lost: somebody else has it.
+        strict: what is done under it is stopped when it may be over.
         on_lost: called once, on the worker's loop.
         soon: do not wait for the third of the ttl with the next renewal.
     """
@@ -43,6 +46,7 @@ class _Guard:
     deadline_s: float
     on_lost: Callable[[], None] = lambda: None
     lost: bool = False
+    strict: bool = False
     renewing: bool = False
     soon: bool = False
 
@@ -76,8 +80,28 @@ class LeaseGuard(_Guard):
     """
 
     lease: Lease = field(kw_only=True)
+    strict: bool = True
     on_requests: Callable[[tuple[LeaseRequest, ...]], None] = lambda requests: None
     applied: set[str] = field(default_factory=set)
+    _said: dict[Fid, Progress] = field(init=False)
+    _news: bool = False
+
+    def __post_init__(self) -> None:
+        self._said = of_state(self.lease.state)
+
+    def said(self, progress: Progress) -> None:
+        """A step has reported progress, perhaps from a thread; the next renewal writes it."""
+        self._said[progress.fid] = progress
+        self._news = True
+
+    def progress_of(self, fid: Fid) -> Progress | None:
+        """What a step said last."""
+        return self._said.get(fid)
+
+    def step_ended(self, fid: Fid) -> None:
+        """The progress of a step is of no interest any more."""
+        if self._said.pop(fid, None) is not None:
+            self._news = True
 
     def done_with(self, request: str) -> None:
         """A request is dealt with, durably: it is removed by the next renewal, soon if there are many."""
@@ -91,8 +115,15 @@ class LeaseGuard(_Guard):
 
     async def renew(self, ports: Ports) -> None:
         """One renewal."""
-        done = frozenset(self.applied)
-        self.lease = await ports.ownership.renew(self.lease, applied=done)
+        done, news = frozenset(self.applied), self._news
+        self._news = False
+        state = self.lease.state if isinstance(self.lease.state, dict) else {}
+        shown = in_state(state, dict(self._said)) if news else None
+        try:
+            self.lease = await ports.ownership.renew(self.lease, applied=done, state=shown)
+        except BackendError:
+            self._news |= news
+            raise
         self.applied -= done
 
 
@@ -103,17 +134,21 @@ class TaskGuard(_Guard):
     Attributes:
         alive: the next renewal sets the deaths of the task back to 0.
         vouched: that was asked for.
+        beside: done after each renewal, with the ports of the thread that renews.
     """
 
     lease: TaskLease = field(kw_only=True)
     alive: bool = False
     vouched: bool = False
+    beside: Callable[[Ports], Awaitable[None]] | None = None
 
     async def renew(self, ports: Ports) -> None:
         """One renewal."""
         alive = self.alive
         self.lease = await ports.queue.renew(self.lease, alive=alive)
         self.alive &= not alive
+        if self.beside is not None:
+            await self.beside(ports)
 
     def vouch(self) -> None:
         """The task has come on: its deaths no longer count. The next renewal says so, and it is soon."""
@@ -166,7 +201,7 @@ class Renewals:
         under_way: set[asyncio.Task[None]] = set()
         while True:
             for guard in tuple(self._guards):
-                if isinstance(guard, LeaseGuard) and guard.expired and not guard.lost:
+                if guard.strict and guard.expired and not guard.lost:
                     # renewals hang or fail: the worker stops before others may begin
                     guard.lost = True
                     self._tell(guard.on_lost)

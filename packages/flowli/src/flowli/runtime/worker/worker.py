@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -13,13 +14,16 @@ from flowli.domain.entries import ControlEntry
 from flowli.domain.errors import UsageError
 from flowli.domain.ids import check_name
 from flowli.domain.tasks import TaskKind
+from flowli.evidence import recording
 from flowli.runtime.guard.watchdog import Watchdog
+from flowli.runtime.owner.attempt_logs import AttemptLogs
 from flowli.runtime.owner.steps import StepRunner
 from flowli.runtime.protocols.bury import is_deadly
 from flowli.runtime.signs import Sign, queue_sign, worker_announcement
 from flowli.runtime.sweeper import Sweeper
 from flowli.runtime.worker.alone import Alone
 from flowli.runtime.worker.closing import Closing
+from flowli.runtime.worker.detached import DetachedSteps
 from flowli.runtime.worker.executions import Executions
 from flowli.runtime.worker.fates import Fate, GiveBack, SetAside
 from flowli.runtime.worker.intake import Intake
@@ -72,7 +76,13 @@ class Worker:
         shortest_s = min(config.exec_ttl_s, config.task_ttl_s)
         self._renewals = Renewals(services.ports, services.world, tick_s=shortest_s / 12)
         self._threads = services.world.pool("flowli-step", config.step_threads)
-        self._runner = StepRunner(services.world, self._threads, config.max_value_bytes)
+        kept = config.attempt_logs
+        self._logs = (
+            None if kept == "none" else AttemptLogs(services.ports.evidence, kept, int(config.attempt_log_bytes))
+        )
+        self._runner = StepRunner(services.world, self._threads, config.max_value_bytes, self._logs)
+        self._recording = contextlib.ExitStack()
+        self._detached = DetachedSteps(services, self._runner)
         leases = ExecutionLeases(services)
         self._executions = Executions(services, self._runner, self._renewals, leases)
         self._closing = Closing(services, self._renewals, leases)
@@ -105,6 +115,8 @@ class Worker:
         """Begin to renew leases and to sweep; ``run``, ``run_once`` and ``run_until_idle`` do it by themselves."""
         if not self._started:
             self._started = True
+            if self._logs is not None:
+                self._recording.enter_context(recording())
             self._renewals.start()
             self._watchdog.start()
             if self._sweeper is not None:
@@ -144,6 +156,7 @@ class Worker:
 
     def abandon(self) -> None:
         """Drop every coroutine without another word, as a crash of the process would. For tests."""
+        self._recording.close()
         self._executions.abandon()
 
     async def run_once(self) -> int:
@@ -197,6 +210,7 @@ class Worker:
         await self._settle(self._services.config.grace_s if grace_s is None else grace_s)
         if self._tasks:
             self._executions.stop(now=True)
+            self._detached.stop()
             await self._settle(self._services.config.grace_s / 10 + 1)
         for task in self._tasks:
             task.cancel()
@@ -205,6 +219,9 @@ class Worker:
         await self._services.announcer.drain()
         while self._closing.under_way:
             await asyncio.wait(self._closing.under_way)
+        if self._logs is not None:
+            await self._logs.drain()
+        self._recording.close()
         self._watchdog.stop()
         await self._renewals.stop()
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -279,8 +296,13 @@ class Worker:
             return SetAside(f"{deaths} workers in a row vanished while they worked on task {task.task_id}")
         if task.kind in (TaskKind.START, TaskKind.RESUME):
             return await self._executions.handle(
-                task, joined=lambda: self._rests(guard), progress=lambda: self._came_on(guard)
+                task,
+                again=guard.lease.epoch > 1,
+                joined=lambda: self._rests(guard),
+                progress=lambda: self._came_on(guard),
             )
+        if task.kind is TaskKind.RUN_STEP:
+            return await self._detached.handle(guard)
         _log.warning("not for a worker of the engine; it stays for a consumer", task=task.task_id, queue=task.queue)
         return GiveBack(f"{task.kind} is for a consumer", self._services.config.task_ttl_s)
 
