@@ -3,8 +3,8 @@
 1. Read the journal. An execution that no longer waits, or has ended, only misses its twins: post them.
 2. Read the lease. For each request in it that is not journaled, enqueue its RESUME (a request whose sender crashed).
 3. For each thing it waits on, look whether that has come: a message after the last one consumed, a missing wait
-   marker, the end of a child, a timer that is long due. If any has, enqueue a RESUME ``audit:{seq}`` at the instant
-   of the last entry.
+   marker, the end of a child, the outcome of a detached step or that its task is gone, a timer that is long due. If
+   any has, enqueue a RESUME ``audit:{seq}`` at the instant of the last entry.
 4. Clear the wait markers of the channels in its journal that the last suspension does not name, if they are not of a
    later epoch: an owner that crashed between writing a marker and suspending left them.
 """
@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from flowli.domain.ids import Eid
+from flowli.domain.memo import Frame
 from flowli.domain.ports import Lease
 from flowli.domain.provenance import Provenance
-from flowli.domain.waits import On, OnChannel, OnChild, OnOperator, OnTimer
+from flowli.domain.waits import On, OnChannel, OnChild, OnOperator, OnStep, OnTimer
 from flowli.runtime.protocols.after_end import waited_on
 from flowli.runtime.protocols.ask import request_task
+from flowli.runtime.protocols.detached import detached_queue, read_step_end, run_of
 from flowli.runtime.protocols.recover import repair_twins, vacant
 from flowli.runtime.protocols.standing import Standing, find_standing
 from flowli.runtime.protocols.wake import AuditCause, resume_task
@@ -27,6 +29,7 @@ from flowli.runtime.services import Services
 
 __all__ = ["Audited", "audit"]
 
+_SEARCHED = 10_000
 _TIMER_GRACE = timedelta(minutes=1)
 
 
@@ -94,10 +97,22 @@ async def _has_come(services: Services, standing: Standing, on: On) -> bool:
         case OnChild(child):
             found = await find_standing(ports, child)
             return found is None or found.ended
+        case OnStep(fid):
+            frame = standing.fold.frames.get(fid)
+            return frame is None or await _step_is_over(services, standing, frame)
         case OnTimer(due_at):
             return due_at + _TIMER_GRACE < services.world.now()
         case _:
             return False
+
+
+async def _step_is_over(services: Services, standing: Standing, frame: Frame) -> bool:
+    """Whether a detached step has its outcome, or its task is gone: then the owner puts it again."""
+    run, queue = run_of(standing.execution.eid, frame), detached_queue(frame)
+    if queue is None or await read_step_end(services.ports, run) is not None:
+        return True
+    views = await services.ports.queue.find(queue, run.eid, limit=_SEARCHED)
+    return all(view.task.key != run.cause.detail for view in views)
 
 
 async def _wake(services: Services, standing: Standing, by: Provenance) -> int:
