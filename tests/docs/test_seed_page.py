@@ -71,11 +71,10 @@ NAMES = {
     "flowli.codec": [],
     "flowli.log": ["configure"],
     "flowli.evidence": [],
-    "flowli.patterns": ["delegate", "saga", "fan_out", "on_tick"],
+    "flowli.patterns": ["delegate", "review", "saga", "fan_out", "on_tick"],
     "flowli.api": ["create_app", "Authenticator", "OIDCAuthenticator"],
 }
 LATER = {
-    "flowli.patterns": ["review"],
 }
 
 

@@ -144,6 +144,6 @@ async def test_frames_of_one_item_stand_together(open_env):
 @pytest.mark.parametrize("how", ["bound", "some"])
 async def test_what_cannot_work_is_refused(open_env, how):
     async with open_env(registry) as env:
-        with pytest.raises(ExecutionFailed, match="give at least 1|is no policy"):
+        with pytest.raises(ExecutionFailed, match=r"give at least 1|is no policy"):
             await env.run(wrong, how)
     assert gauge.tried == []

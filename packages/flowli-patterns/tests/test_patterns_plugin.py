@@ -10,7 +10,7 @@ def test_it_is_listed_with_all_that_it_provides():
     plugin = next(one for one in discover().plugins if one.distribution == "flowli-patterns")
     assert (plugin.name, plugin.problem) == ("patterns", None)
     patterns = {name for hook, name in plugin.provides if hook == "flowli_patterns"}
-    assert {"delegate", "fan_out", "on_tick", "saga"} <= patterns
+    assert {"delegate", "fan_out", "on_tick", "review", "saga"} <= patterns
     assert patterns <= set(flowli_patterns.public.__all__)
 
 

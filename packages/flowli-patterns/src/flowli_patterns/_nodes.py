@@ -6,7 +6,7 @@ import hashlib
 
 from flowli.domain.ids import Fid
 
-__all__ = ["channel_of", "short_name"]
+__all__ = ["channel_of", "channel_of_name", "short_name"]
 
 _LONGEST = 90
 
@@ -19,7 +19,11 @@ def short_name(node: Fid) -> str:
 
 def channel_of(node: Fid) -> str:
     """The channel of this execution on which the pattern of that node receives."""
-    name = short_name(node)
+    return channel_of_name(short_name(node))
+
+
+def channel_of_name(name: str) -> str:
+    """The same, from the short name."""
     if "." in name or "=" in name:
         name = f"{name.rpartition('.')[2].partition('=')[0]}-{hashlib.sha256(name.encode()).hexdigest()[:24]}"
     return f"_{name}"

@@ -22,7 +22,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flowli.domain.errors import ErrorInfo, NotAllowed, Outcome, UsageError
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from flowli_patterns.review.model import Decision
 
 __all__ = [
+    "AlreadyVoted",
     "CompensationFailed",
     "DelegateFailed",
     "DelegateTimeout",
@@ -60,14 +61,18 @@ class NotADecider(NotAllowed):
     """This person may not decide this review."""
 
 
+class AlreadyVoted(NotAllowed):
+    """This person has voted on the review, and otherwise; a vote is not changed."""
+
+
 class ReviewDecided(NotAllowed):
-    """Somebody else was first, or the same person decided otherwise before.
+    """The review is decided, and otherwise.
 
     Attributes:
         decision: the one that stands.
     """
 
-    def __init__(self, message: str, decision: Decision) -> None:
+    def __init__(self, message: str, decision: Decision[Any]) -> None:
         super().__init__(message)
         self.decision = decision
 

@@ -167,7 +167,7 @@ class Saga:
         """
         name = getattr(workflow, "__name__", "child")
         self._check(name, undo, False)
-        call = self._ctx.child(workflow, *args, **options)  # type: ignore[call-arg]
+        call = self._ctx.child(workflow, *args, **options)
         done: T = await self._do(_Action(name, undo, undo_attempt, args), call, False)
         return done
 

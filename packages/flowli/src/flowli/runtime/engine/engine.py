@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from flowli.domain.execution import ExecutionStatus
 from flowli.runtime.engine.erasing import EraseVerbs
+from flowli.runtime.engine.extending import ExtensionVerbs
 from flowli.runtime.engine.forking import ForkVerbs
 from flowli.runtime.engine.insight import InsightVerbs
 from flowli.runtime.engine.queues import QueueVerbs
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 
-class Engine(ReadVerbs, InsightVerbs, UpdateVerbs, ShowVerbs, ForkVerbs, QueueVerbs, EraseVerbs, RoleVerbs):
+class Engine(
+    ReadVerbs, InsightVerbs, UpdateVerbs, ShowVerbs, ForkVerbs, QueueVerbs, EraseVerbs, RoleVerbs, ExtensionVerbs
+):
     """Starts executions, sends them messages, waits for them, looks at them and moves them.
 
     It holds no state of an execution: any number of engines can work on one bucket, in any number of processes. Its

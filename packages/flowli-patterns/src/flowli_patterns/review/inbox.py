@@ -1,0 +1,158 @@
+"""``Inbox``: the reviews of a bucket by what its control log says, kept up to date by reading only what is new."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from flowli.codec import from_data
+from flowli.domain.data import Data
+from flowli.domain.entries import START, Announced, ControlEntry, ExecutionCreated, ExecutionErased, StatusChanged
+from flowli.domain.errors import InvalidValue
+from flowli.domain.ids import Eid
+from flowli.domain.ports import ControlLog
+from flowli.timestamp import Timestamp
+from flowli_patterns._nodes import channel_of_name
+from flowli_patterns.review.model import Decision, Event, Expired, Request, event_of
+from flowli_patterns.review.state import ReviewState
+from flowli_patterns.review.waiting import TOPIC
+
+__all__ = ["Inbox", "ReviewView"]
+
+_PAGE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewView:
+    """A review as the control log shows it.
+
+    Attributes:
+        review: its id, ``{eid}:{name}``.
+        eid: the execution that waits for it.
+        workflow: of that execution.
+        opened_at: when.
+        status: ``open``, ``decided``, ``expired`` or ``closed`` (the workflow no longer waits).
+        state: the rules, the votes, and what became of them.
+    """
+
+    review: str
+    eid: Eid
+    workflow: str
+    opened_at: Timestamp
+    status: str
+    state: ReviewState
+
+    @property
+    def subject(self) -> str:
+        """What is to be decided, in one line."""
+        return self.state.request.subject
+
+    @property
+    def decision(self) -> Decision[Any] | None:
+        """The decision that stands; None if there is none so far."""
+        return self.state.decision
+
+    @property
+    def channel(self) -> str:
+        """Where the workflow receives."""
+        return channel_of_name(self.review.partition(":")[2])
+
+
+@dataclass(slots=True)
+class _Known:
+    eid: Eid
+    opened_at: Timestamp
+    request: Request
+    events: dict[int, Event | None] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Execution:
+    workflow: str = ""
+    requester: str | None = None
+    ended: bool = False
+
+
+class Inbox:
+    """See the module's docstring."""
+
+    def __init__(self, control: ControlLog) -> None:
+        self._control = control
+        self._position = START
+        self._turn = asyncio.Lock()
+        self._reviews: dict[str, _Known] = {}
+        self._executions: dict[Eid, _Execution] = {}
+
+    async def catch_up(self) -> None:
+        """Read what is new."""
+        async with self._turn:
+            caught_up = False
+            while not caught_up:
+                found = await self._control.read(after=self._position, limit=_PAGE)
+                for entry in found.entries:
+                    self.add(entry)
+                self._position, caught_up = found.position, found.caught_up
+
+    def add(self, entry: ControlEntry) -> None:
+        """Take an entry; one that was taken before changes nothing."""
+        match entry.body:
+            case ExecutionCreated(eid=eid, workflow=workflow):
+                known = self._executions.setdefault(eid, _Execution())
+                known.workflow, known.requester = workflow, entry.by.actor.id
+            case StatusChanged(eid=eid, entry=ExecutionErased.tag):
+                self._reviews = {name: one for name, one in self._reviews.items() if one.eid != eid}
+            case StatusChanged(eid=eid, status=status) if status.terminal:
+                self._executions.setdefault(eid, _Execution()).ended = True
+            case Announced(topic=topic, data=dict() as data, eid=eid) if topic == TOPIC and eid is not None:
+                self._announced(data, eid, entry.at)
+            case _:
+                pass
+
+    def learn(self, review: str, events: Iterable[tuple[int, Event]]) -> None:
+        """Take events that are known otherwise: those that an engine of this process has just placed."""
+        known = self._reviews.get(review)
+        if known is not None:
+            known.events.update(events)
+
+    def get(self, review: str) -> ReviewView | None:
+        """One review; None if nothing is known of it."""
+        known = self._reviews.get(review)
+        return None if known is None else self._view(review, known)
+
+    def all(self) -> list[ReviewView]:
+        """All reviews, in the order in which they were opened."""
+        found = [self._view(review, known) for review, known in self._reviews.items()]
+        return sorted(found, key=lambda view: (view.opened_at, view.review))
+
+    def _announced(self, data: dict[str, Data], eid: Eid, at: Timestamp) -> None:
+        match data:
+            case {"what": "opened", "review": str(review), "request": request} if review not in self._reviews:
+                try:
+                    asked = from_data(request, Request, path="request")
+                except InvalidValue:  # announced by a newer version
+                    return
+                assert isinstance(asked, Request)
+                self._reviews[review] = _Known(eid, at, asked)
+            case {"review": str(review), "events": list(events)} if review in self._reviews:
+                known = self._reviews[review]
+                for event in events:
+                    if isinstance(event, dict) and isinstance(event.get("place"), int):
+                        about = {name: value for name, value in event.items() if name != "place"}
+                        known.events.setdefault(int(str(event["place"])), event_of(about))
+            case _:
+                pass
+
+    def _view(self, review: str, known: _Known) -> ReviewView:
+        execution = self._executions.get(known.eid, _Execution())
+        state = ReviewState(review, known.request, known.request.requester or execution.requester)
+        while state.places + 1 in known.events:
+            state = state.after(known.events[state.places + 1])
+        if state.decision is not None:
+            status = "decided"
+        elif state.end is not None:
+            status = "expired" if isinstance(state.end, Expired) else "closed"
+        else:
+            status = "closed" if execution.ended else "open"
+        return ReviewView(review, known.eid, execution.workflow, known.opened_at, status, state)
