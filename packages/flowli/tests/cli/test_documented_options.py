@@ -104,8 +104,13 @@ def test_the_settings_of_an_engine_are_documented():
     from flowli.runtime.config import EngineConfig
 
     documented = {name.strip("`"): default for name, default, _ in section("Settings of an engine")}
-    real = {one.name: "none" if one.default is None else f"{one.default:.12g}" for one in fields(EngineConfig)}
-    assert documented == real
+    assert documented == {one.name: _default(one.default) for one in fields(EngineConfig)}
+
+
+def _default(value: object) -> str:
+    if value is None:
+        return "none"
+    return f"{value:.12g}" if isinstance(value, int | float) else str(value)
 
 
 def test_every_command_is_documented_and_every_documented_one_exists():

@@ -78,6 +78,7 @@ COMMANDS: tuple[CoreCommand, ...] = (
     CoreCommand("status", _LOOK, "Show on one screen where an execution stands", "inspect.status:status"),
     CoreCommand("show", _LOOK, "Show the frames of an execution as a tree", "inspect.show:show"),
     CoreCommand("watch", _LOOK, "Watch an execution until it ends", "inspect.watch:watch"),
+    CoreCommand("logs", _LOOK, "Print what the steps of an execution logged", "inspect.logs:logs"),
     CoreCommand("timeline", _LOOK, "Tell what happened in an execution, in words", "inspect.timeline:timeline"),
     CoreCommand("graph", _LOOK, "Show what an execution did as nodes and edges", "inspect.graph:graph"),
     CoreCommand("inspect", _LOOK, "Show all that the bucket says of an execution", "inspect.inspection:inspect"),

@@ -29,6 +29,7 @@ async def resolve(session: Session, text: str) -> Eid:
     prefix = text.lower()
     if len(text) >= _WHOLE or not _PREFIX.fullmatch(prefix):
         return parse_eid(text)
+    from flowli.cli.filters import Chosen
     from flowli.cli.index import opened
 
     async with opened(session) as index:
@@ -36,7 +37,8 @@ async def resolve(session: Session, text: str) -> Eid:
         if len(found) == 1:
             return found[0].eid
         if not found:
-            near = _near([str(row.eid) for row in await index.rows(limit=_NEWEST)], prefix)
+            newest = await index.rows(Chosen(), session.engine.world.now(), limit=_NEWEST)
+            near = _near([str(row.eid) for row in newest.rows], prefix)
             hint = f"; the nearest are {', '.join(near)}" if near else "; `flowli list` shows those that exist"
             raise CommandFailed(f"no execution begins with {text!r}{hint}", ExitCode.REFUSED, "UnknownExecution")
     ids = ", ".join(str(row.eid) for row in found[:_SHOWN])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +18,10 @@ from flowli.domain.execution import ExecutionStatus
 from flowli.runtime.signs import WORKER_TOPIC
 
 if TYPE_CHECKING:
-    from flowli.adapters.projection import ExecutionRow, WorkflowProjection
+    from flowli.adapters.projection import ExecutionRow, Page, WorkflowProjection
+    from flowli.cli.filters import Chosen
     from flowli.cli.session import Session
+    from flowli.timestamp import Timestamp
 
 __all__ = ["Index", "opened", "worker_announcements"]
 
@@ -36,26 +38,42 @@ class Index:
     def __init__(self, projection: WorkflowProjection | None) -> None:
         self._projection = projection
 
-    async def rows(
-        self, *, statuses: Collection[ExecutionStatus] = (), workflow: str | None = None, limit: int
-    ) -> list[ExecutionRow]:
-        """The newest executions that fit; at most ``limit``."""
+    async def rows(self, chosen: Chosen, now: Timestamp, *, limit: int, after: str | None = None) -> Page:
+        """The newest executions that fit, at most ``limit``.
+
+        Args:
+            now: durations count back from it.
+            after: ``next_cursor`` of the page before.
+
+        Raises:
+            InvalidValue: no page gave that cursor.
+        """
+        from flowli.adapters.projection import Page
+
         if self._projection is None:
-            return []
-        page = await self._projection.executions(status=statuses or None, workflow=workflow, limit=limit)
-        return list(page.rows)
+            return Page(())
+        return await self._projection.executions(
+            status=[ExecutionStatus(one) for one in chosen.statuses],
+            workflow=chosen.workflow,
+            version=chosen.of_version,
+            queue=chosen.of_queue,
+            key=chosen.of_key,
+            attributes=chosen.scalars(),
+            created_after=chosen.instant("created_after", now),
+            created_before=chosen.instant("created_before", now),
+            updated_after=chosen.instant("updated_after", now),
+            updated_before=chosen.instant("updated_before", now),
+            waiting_on=chosen.waiting_on,
+            text=chosen.text,
+            limit=limit,
+            cursor=after,
+        )
 
     async def beginning_with(self, prefix: str, *, limit: int) -> list[ExecutionRow]:
         """Executions whose id begins with ``prefix``; at most ``limit``."""
-        found: list[ExecutionRow] = []
-        cursor: str | None = None
-        while self._projection is not None and len(found) < limit:
-            page = await self._projection.executions(text=prefix, limit=_PAGE, cursor=cursor)
-            found += [row for row in page.rows if str(row.eid).startswith(prefix)]
-            cursor = page.next_cursor
-            if cursor is None:
-                break
-        return found[:limit]
+        if self._projection is None:
+            return []
+        return list((await self._projection.executions(prefix=prefix, limit=limit)).rows)
 
     async def announced(self, topic: str) -> list[Announced]:
         """All announcements of a topic, in order."""

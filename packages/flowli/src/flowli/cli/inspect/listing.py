@@ -2,80 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
+from flowli.cli.exits import CommandFailed, ExitCode
+from flowli.cli.filters import Chosen, filters
 from flowli.cli.options import common
 from flowli.cli.session import Session, run
 from flowli.cli.shell import FlowliCommand
 
 if TYPE_CHECKING:
-    from flowli.adapters.projection import ExecutionRow
+    from flowli.adapters.projection import ExecutionRow, Page
     from flowli.cli.render.screen import Cell
     from flowli.domain.data import Data
     from flowli.timestamp import Timestamp
 
-__all__ = ["list_executions"]
+__all__ = ["COLUMNS", "list_executions", "table"]
 
-_STATUSES = ("pending", "running", "suspended", "completed", "failed", "cancelled")
-
-
-@click.command("list", cls=FlowliCommand)
-@click.option(
-    "--status",
-    "statuses",
-    multiple=True,
-    type=click.Choice(_STATUSES),
-    metavar="STATUS",
-    help="pending, running, suspended, completed, failed or cancelled; repeatable.",
-)
-@click.option("--workflow", metavar="NAME", help="Only executions of this workflow.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=50, show_default=True, metavar="N", help="How many at most."
-)
-@common()
-def list_executions(statuses: tuple[str, ...], workflow: str | None, limit: int) -> None:
-    """List executions, the newest first.
-
-    The list comes from the control log, which may be a moment behind a running worker.
-    """
-
-    async def body(session: Session) -> None:
-        from flowli.cli.index import opened
-        from flowli.domain.execution import ExecutionStatus
-
-        async with opened(session) as index:
-            wanted = [ExecutionStatus(one) for one in statuses]
-            rows = await index.rows(statuses=wanted, workflow=workflow, limit=limit + 1)
-        _print(session, rows[:limit], more=len(rows) > limit)
-
-    run(body)
-
-
-def _print(session: Session, rows: list[ExecutionRow], *, more: bool) -> None:
-    screen = session.screen
-    if screen.json_wanted:
-        screen.json([_data(row) for row in rows])
-        return
-    now = session.engine.world.now()
-    if rows:
-        from flowli.cli.render import words
-
-        ids = words.prefixes(row.eid for row in rows) if screen.narrow else {row.eid: str(row.eid) for row in rows}
-        cells = [[ids[row.eid], *_cells(row, now)] for row in rows]
-        screen.table(("EXECUTION", "WORKFLOW", "STATUS", "AGE", "DETAIL"), cells)
-    else:
-        screen.note("flowli: no execution fits")
-    if more:
-        screen.note(f"flowli: only the newest {len(rows)} are shown; --limit shows more")
-
-
-def _cells(row: ExecutionRow, now: Timestamp) -> list[Cell]:
-    from flowli.cli.render import words
-
-    age = words.duration(now - row.created_at)
-    return [f"{row.workflow} {row.version}", words.status(row.status.value), age, _detail(row, now)]
+Column = Callable[["ExecutionRow", "Timestamp"], "Cell"]
 
 
 def _detail(row: ExecutionRow, now: Timestamp) -> str:
@@ -84,6 +30,128 @@ def _detail(row: ExecutionRow, now: Timestamp) -> str:
     if row.error is not None:
         return " ".join(str(row.error).split())
     return ", ".join(words.on(wait, now) for wait in row.waits_on) or row.reason
+
+
+def _status(row: ExecutionRow, now: Timestamp) -> Cell:
+    from flowli.cli.render import words
+
+    return words.status(row.status.value)
+
+
+def _age(row: ExecutionRow, now: Timestamp) -> str:
+    from flowli.cli.render import words
+
+    return words.duration(now - row.created_at)
+
+
+def _changed(row: ExecutionRow, now: Timestamp) -> str:
+    from flowli.cli.render import words
+
+    return words.duration(now - row.updated_at)
+
+
+def _took(row: ExecutionRow, now: Timestamp) -> str:
+    from flowli.cli.render import words
+
+    return words.duration((row.ended_at or now) - row.created_at)
+
+
+COLUMNS: dict[str, Column] = {
+    "workflow": lambda row, _: f"{row.workflow} {row.version}".strip(),
+    "status": _status,
+    "age": _age,
+    "detail": _detail,
+    "queue": lambda row, _: row.queue,
+    "key": lambda row, _: row.dispatch_key or "-",
+    "changed": _changed,
+    "took": _took,
+    "created": lambda row, _: f"{str(row.created_at)[:19]}Z",
+    "updated": lambda row, _: f"{str(row.updated_at)[:19]}Z",
+    "ended": lambda row, _: "-" if row.ended_at is None else f"{str(row.ended_at)[:19]}Z",
+    "parent": lambda row, _: "-" if row.parent is None else str(row.parent.eid),
+    "priority": lambda row, _: str(row.priority),
+    "epoch": lambda row, _: str(row.epoch),
+    "attributes": lambda row, _: " ".join(f"{name}={value}" for name, value in row.attributes.items()) or "-",
+}
+"""What can stand beside the id, by the name that ``--columns`` takes."""
+
+_SHOWN = "workflow,status,age,detail"
+
+
+@click.command("list", cls=FlowliCommand)
+@filters
+@click.option(
+    "--columns",
+    default=_SHOWN,
+    show_default=True,
+    metavar="NAMES",
+    help=f"What to show, separated by commas: {', '.join(COLUMNS)}, or +NAMES for more than by default.",
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=50, show_default=True, metavar="N", help="How many at most."
+)
+@click.option("--after", metavar="CURSOR", help="Go on behind the page that ended with this cursor.")
+@common()
+def list_executions(chosen: Chosen, columns: str, limit: int, after: str | None) -> None:
+    """List executions, the newest first.
+
+    The list comes from the control log, which may be a moment behind a running worker.
+
+    \b
+    flowli list --waiting-on channel:approval --updated-before 1d
+    flowli list --attribute country=CH --columns +key,attributes
+    """
+    names = _names(columns)
+
+    async def body(session: Session) -> None:
+        from flowli.cli.index import opened
+
+        now = session.engine.world.now()
+        async with opened(session) as index:
+            page = await index.rows(chosen, now, limit=limit, after=after)
+        _print(session, page, names, now)
+
+    run(body)
+
+
+def table(session: Session, rows: tuple[ExecutionRow, ...], names: list[str], now: Timestamp) -> None:
+    """Print executions as a table."""
+    from flowli.cli.render import words
+
+    screen = session.screen
+    ids = words.prefixes(row.eid for row in rows) if screen.narrow else {row.eid: str(row.eid) for row in rows}
+    cells = [[ids[row.eid], *(COLUMNS[name](row, now) for name in names)] for row in rows]
+    screen.table(("EXECUTION", *(name.upper() for name in names)), cells)
+
+
+def _names(text: str) -> list[str]:
+    from flowli._suggest import near
+
+    whole = f"{_SHOWN},{text[1:]}" if text.startswith("+") else text
+    names = list(dict.fromkeys(name.strip() for name in whole.split(",") if name.strip()))
+    for name in names:
+        if name not in COLUMNS:
+            hint = near(name, COLUMNS) or f"; there are {', '.join(COLUMNS)}"
+            raise CommandFailed(f"there is no column {name!r}{hint}", ExitCode.USAGE, "BadColumn")
+    if "detail" in names:  # it may be long: it stands last
+        names.append(names.pop(names.index("detail")))
+    return names
+
+
+def _print(session: Session, page: Page, names: list[str], now: Timestamp) -> None:
+    screen = session.screen
+    if screen.json_wanted:
+        screen.json([_data(row) for row in page.rows])
+        return
+    if page.rows:
+        table(session, page.rows, names, now)
+    else:
+        screen.note("flowli: no execution fits")
+    if page.next_cursor is not None:
+        many = len(page.rows)
+        screen.note(
+            f"flowli: only the newest {many} are shown; --limit shows more, --after {page.next_cursor} the rest"
+        )
 
 
 def _data(row: ExecutionRow) -> dict[str, Data]:
@@ -98,6 +166,9 @@ def _data(row: ExecutionRow) -> dict[str, Data]:
         "key": row.dispatch_key,
         "created_at": str(row.created_at),
         "changed_at": str(row.updated_at),
+        "ended_at": None if row.ended_at is None else str(row.ended_at),
+        "parent": None if row.parent is None else {"eid": str(row.parent.eid), "fid": row.parent.fid},
+        "attributes": dict(row.attributes),
         "waits_on": [dump(wait) for wait in row.waits_on],
         "error": None if row.error is None else dump(row.error),
     }

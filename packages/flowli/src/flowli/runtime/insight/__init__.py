@@ -8,7 +8,7 @@ from __future__ import annotations
 from flowli.runtime.insight.explain import Explainer, explain, plugin_explainers
 from flowli.runtime.insight.explanation import Explanation, Moves, NextAction, Pointers
 from flowli.runtime.insight.graph import EdgeStatus, Graph, GraphEdge, GraphNode, NodeStatus, graph
-from flowli.runtime.insight.inspection import ChannelView, ChildView, Inspection, QueueView, Wait
+from flowli.runtime.insight.inspection import ChannelView, ChildView, Inspection, QueueView, StepView, Wait
 from flowli.runtime.insight.known import KnownCode
 from flowli.runtime.insight.mermaid import mermaid
 from flowli.runtime.insight.read import inspect
@@ -36,6 +36,7 @@ __all__ = [
     "Pointers",
     "QueueView",
     "Reason",
+    "StepView",
     "Wait",
     "explain",
     "frame_tree",

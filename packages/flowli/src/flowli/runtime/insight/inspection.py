@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from flowli.domain.channels import Message
@@ -14,10 +15,12 @@ from flowli.domain.ports import Lease, LeaseRequest
 from flowli.domain.tasks import DeadTask, QueueSettings, TaskView
 from flowli.domain.timers import Timer
 from flowli.domain.waits import On, OnChannel, OnChild, OnOperator, OnStep, OnTimer
+from flowli.runtime.progress import Progress
+from flowli.runtime.protocols.detached import detached_queue
 from flowli.runtime.signs import Seen
 from flowli.timestamp import Timestamp
 
-__all__ = ["ChannelView", "ChildView", "Inspection", "QueueView", "Wait"]
+__all__ = ["ChannelView", "ChildView", "Inspection", "QueueView", "StepView", "Wait"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,27 @@ class ChildView:
 
 
 @dataclass(frozen=True, slots=True)
+class StepView:
+    """A detached step that it waits for.
+
+    Attributes:
+        queue: where its task stands.
+        holder: who works on it; None if nobody does.
+        paused: why its queue is paused.
+        worker: the last sign of life of a worker of that queue.
+        ended: its outcome is there, and not in the journal.
+    """
+
+    fid: Fid
+    attempt: int
+    queue: str
+    holder: str | None = None
+    paused: str | None = None
+    worker: Seen | None = None
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class QueueView:
     """The queue in which the execution's tasks stand.
 
@@ -100,6 +124,8 @@ class Inspection:
         timers: its timers.
         channels: those it has received on or waits on.
         children: those it waits for.
+        steps: the detached ones it waits for.
+        progress: what steps without an outcome said last by ``flowli.heartbeat``.
         due_timers: how many timers of the whole bucket are due and not fired, a thousand at most.
         sweeper: the last sign of life of a sweeper.
     """
@@ -118,6 +144,8 @@ class Inspection:
     channels: tuple[ChannelView, ...] = ()
     children: tuple[ChildView, ...] = ()
     queue: QueueView = field(default_factory=lambda: QueueView("default", QueueSettings()))
+    steps: tuple[StepView, ...] = ()
+    progress: Mapping[Fid, Progress] = field(default_factory=dict)
     due_timers: int = 0
     sweeper: Seen | None = None
 
@@ -179,6 +207,8 @@ class Inspection:
         retry_at = getattr(body, "retry_at", None) or getattr(body, "until", None)
         if isinstance(retry_at, Timestamp):
             return OnTimer(retry_at)
+        if detached_queue(frame) is not None:
+            return OnStep(frame.fid, frame.attempt)
         match frame.metadata:
             case {"due_at": str(due_at)}:
                 return OnTimer(Timestamp.parse(due_at))
@@ -197,6 +227,10 @@ class Inspection:
         """The view of one child that it waits for."""
         return next((one for one in self.children if one.eid == eid), None)
 
+    def step(self, fid: Fid) -> StepView | None:
+        """The view of one detached step that it waits for."""
+        return next((one for one in self.steps if one.fid == fid), None)
+
     def seq_of(self, *tags: str) -> tuple[int, ...]:
         """Sequence number of the last entry with one of these tags; empty if there is none."""
         return next(((entry.seq,) for entry in reversed(self.entries) if entry.body.tag in tags), ())
@@ -213,7 +247,9 @@ class Inspection:
             case OnChild(eid):
                 child = self.child(eid)
                 return child is not None and child.status is not None and child.status.terminal
-            case OnStep() | OnOperator():
+            case OnStep(fid):
+                return any(step.fid == fid and step.ended for step in self.steps)
+            case OnOperator():
                 return False
 
     def fits(self, fid: Fid, message: Message) -> bool:

@@ -16,13 +16,15 @@ from flowli.domain.channels import Message
 from flowli.domain.entries import START, Position
 from flowli.domain.execution import Execution
 from flowli.domain.frames import FrameKind
-from flowli.domain.ids import Eid
+from flowli.domain.ids import Eid, Fid, frame_hash
 from flowli.domain.memo import Frame, JournalFold
-from flowli.domain.ports import Ports
-from flowli.domain.tasks import TaskView
+from flowli.domain.ports import Lease, Ports
+from flowli.domain.tasks import TaskKind, TaskView
 from flowli.domain.timers import Timer
-from flowli.runtime.insight.inspection import ChannelView, ChildView, Inspection, QueueView
+from flowli.runtime.insight.inspection import ChannelView, ChildView, Inspection, QueueView, StepView
 from flowli.runtime.insight.known import KnownCode
+from flowli.runtime.progress import Progress, of_state, progress_eid
+from flowli.runtime.protocols.detached import detached_queue, run_of
 from flowli.runtime.protocols.standing import Standing, find_standing, read_standing
 from flowli.runtime.services import Services
 from flowli.runtime.signs import SWEEPER, queue_sign, seen
@@ -78,6 +80,7 @@ async def _around(services: Services, standing: Standing, known: KnownCode) -> I
     )
     queue = await _queue(services, execution, fold.version, tasks, known)
     children = await asyncio.gather(*(_child(ports, frame) for frame in live if frame.kind is FrameKind.CHILD))
+    steps = await asyncio.gather(*(_step(services, execution.eid, frame) for frame in live))
     channels = await asyncio.gather(*(_channel(ports, execution.eid, fold, name) for name in sorted(names)))
     return Inspection(
         at=at,
@@ -92,6 +95,8 @@ async def _around(services: Services, standing: Standing, known: KnownCode) -> I
         channels=tuple(channels),
         children=tuple(child for child in children if child is not None),
         queue=queue,
+        steps=tuple(step for step in steps if step is not None),
+        progress=await _progress(ports, execution.eid, lease, live),
         due_timers=len(due),
         sweeper=sweeper,
     )
@@ -117,6 +122,32 @@ async def _child(ports: Ports, frame: Frame) -> ChildView | None:
         return None
     standing = await find_standing(ports, Eid(eid))
     return ChildView(frame.fid, Eid(eid), frame.name, None if standing is None else standing.fold.status)
+
+
+async def _step(services: Services, eid: Eid, frame: Frame) -> StepView | None:
+    queue, ports = detached_queue(frame), services.ports
+    if queue is None or frame.attempts[-1].ended_at is not None:
+        return None
+    settings, tasks, worker, ended = await asyncio.gather(
+        ports.queue.settings(queue),
+        ports.queue.find(queue, eid, limit=_TASKS),
+        seen(ports, queue_sign(queue)),
+        ports.evidence.get(eid, run_of(eid, frame).outcome),
+    )
+    keys = f"{frame_hash(frame.fid)}:"
+    held = [one for one in tasks if one.task.kind is TaskKind.RUN_STEP and keys in one.task.key]
+    holder = next((one.holder for one in held if one.holder is not None), None)
+    return StepView(frame.fid, frame.attempt, queue, holder, settings.paused, worker, ended is not None)
+
+
+async def _progress(ports: Ports, eid: Eid, lease: Lease | None, live: Iterable[Frame]) -> dict[Fid, Progress]:
+    said = of_state(lease.state) if lease is not None else {}
+    fids = {frame.fid for frame in live}
+    for frame in live:
+        if detached_queue(frame) is not None:
+            shown = await ports.ownership.read(progress_eid(eid, frame.fid))
+            said.update(of_state(shown.state) if shown is not None else {})
+    return {fid: one for fid, one in said.items() if fid in fids}
 
 
 async def _queue(

@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from flowli.domain.ids import Eid
+from flowli import codec
+from flowli.domain.ids import Eid, Fid
 from flowli.domain.memo import Frame
 from flowli.domain.provenance import Actor
 from flowli.runtime.insight import places
@@ -15,7 +16,7 @@ from flowli.runtime.insight.inspection import Inspection
 from flowli.runtime.insight.reasons.names import Reason
 from flowli.timestamp import Timestamp
 
-__all__ = ["Case", "act", "actor", "counted", "when", "whole"]
+__all__ = ["Case", "act", "actor", "counted", "told_progress", "when", "whole"]
 
 
 def act(text: str, *words: object, fill: Iterable[str] = ()) -> NextAction:
@@ -96,3 +97,12 @@ class Case:
             if entry.body.tag == "frame.started" and getattr(entry.body, "fid", None) == frame.fid
         ]
         return seqs[-1] if seqs else frame.started_seq
+
+
+def told_progress(case: Case, fids: Iterable[Fid]) -> tuple[str, ...]:
+    """What steps have said of their progress, one sentence each."""
+    said = [case.seen.progress[fid] for fid in fids if fid in case.seen.progress]
+    return tuple(
+        f"Step {one.fid} said at {when(one.at)} in attempt {one.attempt}: {codec.canonical(one.value).decode()}"
+        for one in said
+    )

@@ -10,7 +10,7 @@ from flowli.domain.waits import OnOperator
 from flowli.runtime.insight import places
 from flowli.runtime.insight.explanation import Explanation, Moves
 from flowli.runtime.insight.inspection import Inspection
-from flowli.runtime.insight.reasons.case import Case, act, actor, counted, when
+from flowli.runtime.insight.reasons.case import Case, act, actor, counted, told_progress, when
 from flowli.runtime.insight.reasons.names import Reason
 
 __all__ = ["cancelling", "owner_lost", "running_code", "running_step"]
@@ -83,7 +83,7 @@ def running_step(case: Case) -> Explanation | None:
         act("end it without its clean-up", "terminate", case.eid),
         journal=(case.attempt_seq(frame) for frame in steps),
         keys=(case.lease_key,),
-        details=(*_lease(case), *_errors(steps)),
+        details=(*_lease(case), *_errors(steps), *told_progress(case, [frame.fid for frame in steps])),
     )
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from flowli.domain.entries import FrameDeferred, FrameFailed
 from flowli.domain.frames import FrameKind
+from flowli.domain.ids import Fid
 from flowli.domain.waits import OnChannel, OnChild, OnOperator, OnStep, OnTimer
 from flowli.runtime.insight import places
 from flowli.runtime.insight.explanation import Explanation, Moves, NextAction
 from flowli.runtime.insight.inspection import Wait
-from flowli.runtime.insight.reasons.case import Case, act, when, whole
+from flowli.runtime.insight.reasons.case import Case, act, told_progress, when, whole
 from flowli.runtime.insight.reasons.names import Reason
+from flowli.runtime.insight.reasons.queued import start_worker
 
 __all__ = ["waiting"]
 
@@ -46,6 +48,7 @@ def waiting(case: Case) -> Explanation | None:
         details=(
             *(whole(f"besides, {_sentence(case, _reason(case, wait), wait)}") for wait in ranked[1:]),
             *((held,) if held else ()),
+            *told_progress(case, [wait.fid for wait in ranked]),
             *_unread(case, first),
         ),
     )
@@ -76,7 +79,7 @@ def _sentence(case: Case, reason: Reason, wait: Wait) -> str:
     since, frame = when(wait.since), case.seen.fold.frames[wait.fid]
     match wait.on:
         case OnStep(fid, attempt):
-            return f"step {fid} is with another worker since {since}, attempt {attempt}"
+            return f"{_elsewhere(case, fid)} since {since}, attempt {attempt}"
         case OnChild(eid):
             child = case.seen.child(eid)
             stands = f", which is {child.status}" if child is not None and child.status is not None else ""
@@ -103,9 +106,27 @@ def _sentence(case: Case, reason: Reason, wait: Wait) -> str:
             return f"it waits for an operator ({cause})"
 
 
+def _elsewhere(case: Case, fid: Fid) -> str:
+    step = case.seen.step(fid)
+    if step is None:
+        return f"step {fid} is with another worker"
+    if step.holder is not None:
+        return f"worker {step.holder.partition('/')[0]} runs step {fid} of queue '{step.queue}'"
+    if step.paused is not None:
+        return f"step {fid} waits in queue '{step.queue}', which is paused ({step.paused}),"
+    if step.worker is None:
+        return f"step {fid} waits in queue '{step.queue}', on which no worker has ever listened,"
+    if not step.worker.fresh(case.seen.at):
+        gone = when(step.worker.at)
+        return f"step {fid} waits in queue '{step.queue}', on which no worker listens since {gone},"
+    return f"step {fid} waits in queue '{step.queue}', where worker {step.worker.worker} listens,"
+
+
 def _actions(case: Case, reason: Reason, wait: Wait) -> tuple[NextAction, ...]:
     give_up = act("give it up", "cancel", case.eid)
     match wait.on:
+        case OnStep(fid):
+            return (*_move_step(case, fid), act("see it go on", "watch", case.eid), give_up)
         case OnChild(eid):
             return act("explain the child", "explain", eid), act("see it go on", "watch", case.eid), give_up
         case OnChannel(channel) if reason is Reason.WAITING_MESSAGE:
@@ -114,6 +135,15 @@ def _actions(case: Case, reason: Reason, wait: Wait) -> tuple[NextAction, ...]:
             return act("see it go on", "watch", case.eid), give_up
         case _:
             return act("see it go on", "watch", case.eid), give_up
+
+
+def _move_step(case: Case, fid: Fid) -> tuple[NextAction, ...]:
+    step = case.seen.step(fid)
+    if step is None or step.holder is not None:
+        return (act("read what it printed and logged", "logs", case.eid, "--frame", fid),)
+    if step.paused is not None:
+        return (act("let workers take from the queue again", "queues", "resume", step.queue),)
+    return (start_worker(step.queue),)
 
 
 def _send(case: Case, channel: str, wait: Wait) -> NextAction:
