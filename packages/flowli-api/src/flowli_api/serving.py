@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -61,6 +62,7 @@ class Serving:
     def __init__(self, app: FastAPI, listen: Listen) -> None:
         self._app = app
         self._sock = sock = _bound(listen)
+        logging.getLogger("uvicorn").setLevel(logging.WARNING)
         self._server = _Server(
             uvicorn.Config(
                 app,

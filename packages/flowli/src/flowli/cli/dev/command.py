@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flowli.cli.dev.http import serving
 from flowli.cli.exits import CommandFailed, ExitCode
 from flowli.cli.jobs.stopping import draining
 from flowli.cli.options import Settings, common, engine_options, settings
@@ -31,11 +32,15 @@ _POLL_S = 0.25
 @click.option(
     "--concurrency", type=click.IntRange(min=1), default=50, show_default=True, metavar="N", help="Executions at once."
 )
+@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Of the HTTP service; 0 for any.")
+@click.option("--no-http", is_flag=True, help="Serve no HTTP, even if flowli-api is installed.")
 @click.option("--reload", is_flag=True, help="Start anew when a Python file of the application changes.")
 @engine_options
 @common()
-def dev(queues: tuple[str, ...], concurrency: int, reload: bool) -> None:
+def dev(queues: tuple[str, ...], concurrency: int, port: int, no_http: bool, reload: bool) -> None:
     """Run a worker and a sweeper in one process, and show live what happens in the bucket.
+
+    With flowli-api installed it also serves HTTP, on this machine only, under an address that opens this run.
 
     On a terminal: the newest executions and the latest events, drawn in place. Piped: one line per event. Ctrl-C
     drains and exits; a second one quits at once. TTLs are 3 seconds here unless set, so that what a killed process
@@ -55,8 +60,11 @@ def dev(queues: tuple[str, ...], concurrency: int, reload: bool) -> None:
         names = queues or tuple(sorted({"default", *(one.queue for one in registry)}))
         working = engine.worker(names, concurrency=concurrency, sweeper=True)
         _hello(session, registry, names)
-        with draining(working.stop, engine.config.grace_s), _view(session) as view:
-            await _show(session, working, view)
+        async with serving(engine, None if no_http else port) as url:
+            if url is not None:
+                session.screen.note(f"flowli: open {url}")
+            with draining(working.stop, engine.config.grace_s), _view(session) as view:
+                await _show(session, working, view)
 
     run(body, needs_app="dev", worker_id="dev", log="warning", create=True)
 
