@@ -26,7 +26,7 @@ def bucket() -> None:
     """Do something to a bucket as a whole."""
 
 
-@bucket.command(cls=FlowliCommand)
+@bucket.command(cls=FlowliCommand, under="bucket")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
 @click.option("--cut-over", is_flag=True, help="Finish: refused while leases on SRC are live.")
