@@ -134,8 +134,14 @@ class PageRunner:
         self.shell = Shell(folder)
         self.module = ModuleType("page")
 
-    def run(self, page: Path) -> None:
+    def run_untitled(self, page: Path) -> None:
+        """Run a page whose files are there already."""
+        self.run(page, write=False)
+
+    def run(self, page: Path, *, write: bool = True) -> None:
         for block in blocks(page):
+            if block.title and not write:
+                continue
             if block.title:
                 target = self.folder / block.title
                 target.parent.mkdir(parents=True, exist_ok=True)

@@ -2,9 +2,17 @@
 
 import ast
 import json
+import os
+import re
+import subprocess
+import sys
 import tomllib
 
 import pytest
+
+from flowli.cli.init.templates import PLUGINS
+from flowli.descriptors import DESCRIPTORS
+from flowli.plugins import Manager, Source
 
 FILES = {"app.py", "test_app.py", "pyproject.toml", "README.md", ".gitignore"}
 
@@ -47,3 +55,82 @@ def test_a_script_learns_what_was_made(invoke, tmp_path):
 @pytest.mark.parametrize("arguments", [(), ("a", "b")])
 def test_it_takes_one_folder(invoke, arguments):
     assert invoke("init", *arguments).exit_code == 2
+
+
+KINDS = {"store": 36, "backend": 160}
+
+
+def run_tests(folder, *options):
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("kind", sorted(PLUGINS))
+def test_a_plugin_is_made_whose_test_is_the_contract_and_passes(invoke, tmp_path, kind):
+    folder = tmp_path / f"flowli-{kind}-shelf"
+    done = invoke("init", folder, "--plugin", kind)
+    assert done.exit_code == 0
+    assert "pytest" in done.output
+    printed = run_tests(folder)
+    passed = re.search(r"(\d+) passed", printed)
+    assert passed, printed
+    assert int(passed[1]) >= KINDS[kind]
+    assert "failed" not in printed
+
+
+@pytest.mark.parametrize("kind", sorted(PLUGINS))
+def test_what_is_made_registers_what_its_project_file_says(invoke, tmp_path, monkeypatch, kind):
+    folder = tmp_path / f"acme-{kind}s"
+    invoke("init", folder, "--plugin", kind)
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    assert project["name"] == f"acme-{kind}s"
+    ((name, module),) = project["entry-points"]["flowli"].items()
+    monkeypatch.syspath_prepend(folder / "src")
+    source = Source(name, project["name"], project["version"], module, lambda: __import__(module, fromlist=["plugin"]))
+    (descriptor,) = Manager([source]).all(DESCRIPTORS[f"flowli_{kind}s"]).values()
+    assert descriptor.name == name
+    opened = descriptor.load().from_url(f"{name}:mine", world=None)
+    assert opened.url == f"{name}:mine"
+
+
+@pytest.mark.parametrize("kind", sorted(PLUGINS))
+def test_a_broken_plugin_is_told_which_promise_it_breaks(invoke, tmp_path, kind):
+    folder = tmp_path / "shelf"
+    invoke("init", folder, "--plugin", kind)
+    module = folder / "src/shelf" / {"store": "store.py", "backend": "evidence.py"}[kind]
+    text = module.read_text()
+    spoilt = {"store": text.replace("else Gone()", "else None"), "backend": text.replace("return False", "pass")}[kind]
+    assert spoilt != text
+    module.write_text(spoilt)
+    said = {"store": "ObjectStore breaks a promise: if version on an absent key never creates", "backend": "Evidence"}
+    only = {"store": "absent_key", "backend": "TestEvidence"}[kind]
+    assert said[kind] in run_tests(folder, "-k", only)
+
+
+@pytest.mark.parametrize("name", ["flowli-store-", "7-things", "STORE", "flowli"])
+@pytest.mark.parametrize("kind", sorted(PLUGINS))
+def test_every_folder_name_makes_names_that_python_takes(kind, name):
+    made = PLUGINS[kind].made(name)
+    assert not [path for path in made if "{{" in path or "{{" in made[path]]
+    for path, text in made.items():
+        if path.endswith(".py"):
+            ast.parse(text)
+    package = next(path for path in made if path.endswith("py.typed")).split("/")[1]
+    assert package.isidentifier()
+    assert package != "flowli"
+    (scheme,) = tomllib.loads(made["pyproject.toml"])["project"]["entry-points"]["flowli"]
+    assert scheme.isidentifier()
+
+
+def test_an_unknown_kind_of_plugin_is_refused(invoke, tmp_path):
+    done = invoke("init", tmp_path / "x", "--plugin", "stroe")
+    assert done.exit_code == 2
+    assert "store" in done.stderr
+    assert not (tmp_path / "x").exists()

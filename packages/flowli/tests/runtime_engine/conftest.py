@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, fields, replace
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -143,6 +145,13 @@ def cairn(clock: ManualClock) -> Ports:
     return CairnBackend(MemoryStore(world=world), world=world).ports
 
 
+def rows(clock: ManualClock, folder: Path) -> Ports:
+    """The example of a backend that somebody else wrote."""
+    from flowli_backend_sqlite.backend import SqliteBackend
+
+    return SqliteBackend(f"{folder}/flowli.db", ManualWorld(clock), "os").ports
+
+
 class Bench:
     """The engine under test and what surrounds it."""
 
@@ -234,6 +243,14 @@ class Bench:
         return not await self.ports.queue.queues() and control.position == START
 
 
-@pytest.fixture(params=[memory, cairn], ids=["memory", "cairn"])
-async def bench(request: pytest.FixtureRequest) -> Bench:
-    return Bench(request.param)
+BACKENDS: dict[str, Callable[[ManualClock, Path], Ports]] = {
+    "memory": lambda clock, _: memory(clock),
+    "cairn": lambda clock, _: cairn(clock),
+}
+if find_spec("flowli_backend_sqlite"):  # the wheel of flowli is tested alone as well, without the examples
+    BACKENDS["rows"] = rows
+
+
+@pytest.fixture(params=BACKENDS)
+async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
+    return Bench(lambda clock: BACKENDS[request.param](clock, tmp_path))

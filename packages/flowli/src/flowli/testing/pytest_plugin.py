@@ -7,7 +7,7 @@ workflows come from the fixture ``flowli_registry``, which a test module or ``co
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Generator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +17,49 @@ if TYPE_CHECKING:
     from flowli.runtime import Registry
     from flowli.testing.env import TestEnvironment
 
-__all__ = ["flowli_env", "flowli_registry", "pytest_addoption"]
+__all__ = [
+    "flowli_env",
+    "flowli_registry",
+    "pytest_addoption",
+    "pytest_pyfunc_call",
+    "pytest_terminal_summary",
+]
 
 _SETTING = "flowli_registry"
+_COUNTED = "--flowli-requests"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the setting, and the option of the simulator."""
+    """Add the setting, and the options of the simulator and of the suites."""
     parser.addini(_SETTING, "MODULE:ATTR of the Registry that the fixture flowli_env runs", default="")
     told = "How much the simulator tries: small, default or full (FLOWLI_SIM_BUDGET)"
     parser.getgroup("flowli").addoption("--sim-budget", metavar="BUDGET", default=None, help=told)
+    told = "End with a report of the requests that each promise of a suite of flowli.testing.suites costs"
+    parser.getgroup("flowli").addoption(_COUNTED, action="store_true", help=told)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Run the tests of the suites so that a failure names the promise that is broken."""
+    __tracebackhide__ = True
+    if not getattr(pyfuncitem.cls, "flowli_suite", False):
+        return (yield)
+    from flowli.testing.suites.running import run
+
+    return (yield from run(pyfuncitem, counted=bool(pyfuncitem.config.getoption(_COUNTED))))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the report of the requests."""
+    if config.getoption(_COUNTED):
+        from flowli.testing.suites.running import report
+
+        reports = [one for some in terminalreporter.stats.values() for one in some]
+        calls = [one for one in reports if getattr(one, "when", "") == "call"]
+        properties = [pair for one in calls for pair in one.user_properties]
+        if lines := report(properties):
+            terminalreporter.section("requests of the promises")
+            terminalreporter.write("\n".join(lines) + "\n")
 
 
 @pytest.fixture

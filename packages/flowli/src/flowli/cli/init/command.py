@@ -2,52 +2,47 @@
 
 from __future__ import annotations
 
-import re
-from importlib.resources import files
 from pathlib import Path
 
 import click
 
 from flowli.cli.exits import CommandFailed, ExitCode
+from flowli.cli.init.templates import APPLICATION, PLUGINS
 from flowli.cli.options import common, settings
 from flowli.cli.render.screen import Screen
 from flowli.cli.shell import FlowliCommand
 
 __all__ = ["init"]
 
-_FILES = {
-    "app.txt": "app.py",
-    "test_app.txt": "test_app.py",
-    "pyproject.txt": "pyproject.toml",
-    "readme.txt": "README.md",
-    "gitignore.txt": ".gitignore",
-}
 
-
-@click.command(cls=FlowliCommand, short_help="Make a small application with a workflow and a test.")
+@click.command(cls=FlowliCommand, short_help="Make a small application, or a plugin, with a test.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--plugin", type=click.Choice(sorted(PLUGINS)), help="Make a distribution for a plugin of this kind.")
 @common(bucket=False)
-def init(folder: Path) -> None:
+def init(folder: Path, plugin: str | None) -> None:
     """Make a small application in FOLDER: a workflow with steps, a signal and a sleep, a test, and a README.
+
+    With --plugin make a distribution for a plugin instead, which works from the start and whose test is the contract
+    of its kind. It takes its names from FOLDER: flowli-store-shelf registers the URL scheme shelf.
 
     FOLDER is made if it does not exist; one that holds anything is refused.
     """
     _check(folder)
-    name = re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "app"
+    template = APPLICATION if plugin is None else PLUGINS[plugin]
+    made = template.made(folder.resolve().name)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for source, target in _FILES.items():
-            text = files("flowli.cli.init").joinpath("files", source).read_text(encoding="utf-8")
-            (folder / target).write_text(text.replace("{{name}}", name), encoding="utf-8")
+        for name, text in made.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         problem = f"{folder} cannot be written: {error.strerror or error}"
         raise CommandFailed(f"{problem}; choose another folder", ExitCode.USAGE, "BadFolder") from None
     screen = Screen(json_wanted=settings().json)
     if screen.json_wanted:
-        screen.json({"folder": str(folder), "files": [*sorted(_FILES.values())]})
+        screen.json({"folder": str(folder), "files": [*sorted(made)]})
         return
-    screen.line(f"made {folder}: {', '.join(sorted(_FILES.values()))}")
-    screen.line(f"now: cd {folder} && flowli dev --app app:registry --storage file:./bucket")
+    screen.line(f"made {folder}: {', '.join(sorted(made))}")
+    screen.line(f"now: cd {folder} && {template.then}")
 
 
 def _check(folder: Path) -> None:

@@ -19,6 +19,7 @@ Each test keeps to keys of its own, so that one bucket serves all. It needs pyte
 from __future__ import annotations
 
 import asyncio
+from typing import ClassVar
 
 import pytest
 
@@ -89,6 +90,9 @@ _ODD_KEYS = (
 
 class ObjectStoreSuite:
     """Subclass it and give the fixture ``store``."""
+
+    flowli_suite: ClassVar[bool] = True
+    """Tells the pytest plugin that its tests are promises."""
 
     large_bytes = 3 * 1024 * 1024
     """Size of the large body; lower it where traffic costs."""

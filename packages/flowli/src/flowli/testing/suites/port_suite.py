@@ -1,6 +1,7 @@
 """``PortSuite``: what the suites of the ten ports share, and the objects they store.
 
-A backend's test file holds one class per port and gives them one fixture::
+A backend that has all ports subclasses ``BackendSuite`` once. One that is tested port by port holds one class per port
+and gives them one fixture::
 
     import pytest
     from flowli.testing.suites.journal import JournalSuite
@@ -25,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import pytest
 
@@ -35,6 +36,8 @@ from flowli.domain.execution import Execution
 from flowli.domain.ids import Eid, FrameRef
 from flowli.domain.ports import Ports
 from flowli.domain.provenance import Actor, ActorKind, Code, Provenance, Site
+from flowli.testing.stores import Counts
+from flowli.testing.suites.running import COUNTS
 from flowli.timestamp import Timestamp
 from flowli.world import SYSTEM
 
@@ -50,10 +53,24 @@ class PortSuite:
     """The base of the suites.
 
     Attributes:
+        flowli_suite: tells the pytest plugin that its tests are promises.
         ttl_s: for the leases of the tests. On a real clock long enough for a slow machine, short enough to wait for.
     """
 
+    flowli_suite: ClassVar[bool] = True
     ttl_s: float = 1.0
+
+    @pytest.fixture
+    def counts(self) -> Callable[[], Counts] | None:
+        """How many requests the backend made of its storage so far, for the report of ``--flowli-requests``.
+
+        None counts the calls of the ports instead. Over a ``CountingStore`` it is the store's method ``since``.
+        """
+        return None
+
+    @pytest.fixture(autouse=True)
+    def _noted(self, request: pytest.FixtureRequest, counts: Callable[[], Counts] | None) -> None:
+        request.node.stash[COUNTS] = counts
 
     @pytest.fixture
     def ports(self) -> Ports:

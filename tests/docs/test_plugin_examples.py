@@ -1,0 +1,46 @@
+"""The guides for authors of stores and backends show what stands in their examples, and what they run works."""
+
+import shutil
+import tomllib
+
+import pytest
+
+from flowli import plugins
+
+GUIDES = {"write-a-store-plugin": "flowli-store-lmdb", "write-a-backend": "flowli-backend-sqlite"}
+
+
+@pytest.mark.parametrize(("page", "example"), GUIDES.items())
+def test_the_code_of_a_guide_is_that_of_its_example(docs, examples, page_blocks, page, example):
+    shown = [block for block in page_blocks(docs / "how-to" / f"{page}.md") if block.title]
+    assert len(shown) >= 5
+    for block in shown:
+        assert block.text in (examples / example / block.title).read_text() + "\n", block
+
+
+@pytest.mark.parametrize(("page", "example"), GUIDES.items())
+def test_a_guide_shows_the_whole_test_of_its_example(docs, examples, page_blocks, page, example):
+    (test,) = [
+        block
+        for block in page_blocks(docs / "how-to" / f"{page}.md")
+        if block.title.startswith("tests/") and not block.title.endswith("processes.py")
+    ]
+    assert test.text == (examples / example / test.title).read_text()
+    assert sum(bool(line.strip()) for line in test.text.splitlines()) <= 20
+
+
+@pytest.mark.parametrize(("page", "example"), GUIDES.items())
+def test_what_a_guide_runs_works(runner, docs, examples, page_blocks, tmp_path, page, example):
+    for folder in (examples / example / "src", examples / example):
+        shutil.copytree(folder, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("src", "__pycache__", ".*"))
+    project = tomllib.loads((tmp_path / "pyproject.toml").read_text())["project"]
+    info = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    points = [f"{name} = {module}" for name, module in project["entry-points"]["flowli"].items()]
+    (info / "entry_points.txt").write_text("\n".join(["[flowli]", *points]) + "\n")
+    plugins.manager.cache_clear()
+    try:
+        runner.run_untitled(docs / "how-to" / f"{page}.md")
+    finally:
+        plugins.manager.cache_clear()
