@@ -287,10 +287,10 @@ async def test_a_look_that_fails_is_taken_again(bench: Bench) -> None:
 async def test_jobs_run_in_each_pass_and_one_that_fails_stops_nothing(bench: Bench) -> None:
     done: list[str] = []
 
-    async def good(services: object) -> None:
+    async def good(engine: object) -> None:
         done.append("good")
 
-    async def bad(services: object) -> None:
+    async def bad(engine: object) -> None:
         raise ValueError("bad job")
 
     sweeper = bench.engine.sweeper(jobs=[bad, good])

@@ -85,7 +85,7 @@ async def test_jobs_of_plugins_are_done_in_each_pass(bench: Bench, monkeypatch: 
     done: list[str] = []
 
     def job(name: str) -> Any:
-        async def act(services: object) -> None:
+        async def act(engine: object) -> None:
             done.append(name)
 
         return act
@@ -101,6 +101,28 @@ async def test_jobs_of_plugins_are_done_in_each_pass(bench: Bench, monkeypatch: 
     assert (await sweeper.sweep_once()).jobs == 2
     assert (await sweeper.sweep_once()).jobs == 2
     assert done == ["given", "plugin"] * 2
+
+
+async def test_a_job_may_follow_the_control_log_without_reading_it(bench: Bench) -> None:
+    class Follows:
+        def __init__(self) -> None:
+            self.seen: list[int] = []
+            self.turns: list[int] = []
+
+        def take(self, entry: ControlEntry) -> None:
+            self.seen.append(entry.seq)
+
+        async def __call__(self, engine: object) -> None:
+            self.turns.append(len(self.seen))
+
+    await announce(bench, codes("1", "one"))
+    job = Follows()
+    sweeper = bench.engine.sweeper(jobs=[job])
+    await sweeper.sweep_once()
+    await announce(bench, codes("1", "two"))
+    await sweeper.sweep_once()
+    assert job.seen == [1, 2]
+    assert job.turns == [1, 2]
 
 
 async def test_one_sign_of_life_is_shown_however_many_sweepers_there_are(bench: Bench) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from flowli.domain.entries import (
@@ -20,6 +21,7 @@ from flowli.domain.ids import Eid
 from flowli.domain.ports import ControlLog
 from flowli.domain.waits import On, OnOperator
 from flowli.runtime.signs import Codes, codes_of
+from flowli.runtime.sweep_jobs import Follower
 from flowli.timestamp import Timestamp
 
 __all__ = ["ArchivedAt", "ControlFold", "Known"]
@@ -91,12 +93,18 @@ class ControlFold:
         self.codes = Codes()
         self.position: Position = START
 
-    async def catch_up(self, control: ControlLog) -> dict[Eid, Known]:
-        """Read what is new; returns the executions it is about."""
+    async def catch_up(self, control: ControlLog, followers: Sequence[Follower] = ()) -> dict[Eid, Known]:
+        """Read what is new; returns the executions it is about.
+
+        Args:
+            followers: are shown each entry as well.
+        """
         changed: dict[Eid, Known] = {}
         while True:
             found = await control.read(after=self.position)
             for entry in found.entries:
+                for follower in followers:
+                    follower.take(entry)
                 known = self.add(entry)
                 if known is not None:
                     changed[known.eid] = known

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from flowli.descriptors import SweepJobType
+from flowli.domain.control_entries import ControlEntry
 from flowli.plugins import manager
-from flowli.runtime.services import Services
 
-__all__ = ["SweepJob", "plugin_jobs"]
+if TYPE_CHECKING:
+    from flowli.runtime.engine.engine import Engine
+
+__all__ = ["Follower", "SweepJob", "plugin_jobs"]
 
 
 class SweepJob(Protocol):
     """Further work of every pass. It may be done twice, also at the same time."""
 
-    async def __call__(self, services: Services) -> object:
+    async def __call__(self, engine: Engine) -> object:
         """Do what is due."""
+
+
+@runtime_checkable
+class Follower(Protocol):
+    """A job that lives on the control log: it is shown what its sweeper reads anyway, before each of its turns."""
+
+    def take(self, entry: ControlEntry) -> None:
+        """The next entry, from the first one on. It does not raise."""
 
 
 def plugin_jobs() -> tuple[SweepJob, ...]:

@@ -31,7 +31,7 @@ from flowli.runtime.protocols.start import created
 from flowli.runtime.protocols.try_code import try_code, untried
 from flowli.runtime.schedule import Schedule
 from flowli.runtime.signs import SWEEPER, Sign
-from flowli.runtime.sweep_jobs import SweepJob, plugin_jobs
+from flowli.runtime.sweep_jobs import Follower, SweepJob, plugin_jobs
 
 if TYPE_CHECKING:
     from flowli.runtime.engine.engine import Engine
@@ -88,9 +88,11 @@ class Sweeper:
     """
 
     def __init__(self, engine: Engine, *, jobs: Sequence[SweepJob] = ()) -> None:
+        self._engine = engine
         self._services = engine.services
         self._given = tuple(jobs)
         self._jobs: tuple[SweepJob, ...] | None = None
+        self._followers: tuple[Follower, ...] = ()
         self._sign = Sign(engine.services, [SWEEPER])
         self._fold = ControlFold()
         self._checks = Schedule()
@@ -123,6 +125,7 @@ class Sweeper:
         report = SweepReport()
         if self._jobs is None:
             self._jobs = (*self._given, *plugin_jobs())
+            self._followers = tuple(job for job in self._jobs if isinstance(job, Follower))
         await self._fire_timers(report)
         await self._promote(report)
         await self._follow(report)
@@ -172,7 +175,7 @@ class Sweeper:
                 self._services.hub.wake_queue(queue)
 
     async def _follow(self, report: SweepReport) -> None:
-        changed = await self._fold.catch_up(self._services.ports.control)
+        changed = await self._fold.catch_up(self._services.ports.control, self._followers)
         await self._try_codes(changed, report)
         for known in changed.values():
             self._delays.pop(known.eid, None)
@@ -282,7 +285,7 @@ class Sweeper:
     async def _run_jobs(self, report: SweepReport) -> None:
         for job in self._jobs or ():
             try:
-                await job(self._services)
+                await job(self._engine)
                 report.jobs += 1
             except Exception as error:
                 _log.exception("a sweep job failed; the others go on", job=repr(job), error=str(error))
