@@ -26,7 +26,7 @@ from flowli.cairn.write import Gone, Lost, Unknown, Won
 from flowli.stores.sqlite.config import SqliteConfig
 from flowli.stores.sqlite.faults import translated
 
-__all__ = ["BucketFile", "Drop", "Outcome", "Write"]
+__all__ = ["BucketFile", "Drop", "Outcome", "Outcomes", "Write"]
 
 APPLICATION_ID = 0x666C776C
 """Marks the file as a bucket in its header: ``flwl``."""
@@ -42,6 +42,7 @@ _TABLE = (
 )
 
 Outcome: TypeAlias = Won | Lost | Gone | Unknown
+Outcomes: TypeAlias = list[Outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ class BucketFile:
             raise self._failed(error) from error
         return Page(tuple(Listed(key, str(version)) for key, version in rows[:size]), len(rows) > size)
 
-    def apply(self, batch: Sequence[Write | Drop]) -> list[Outcome]:
+    def apply(self, batch: Sequence[Write | Drop]) -> Outcomes:
         """Do a batch in one transaction.
 
         Returns:
@@ -127,7 +128,7 @@ class BucketFile:
         with self._turn():
             try:
                 db.execute("BEGIN IMMEDIATE")
-                outcomes: list[Outcome] = [self._one(db, work) for work in batch]
+                outcomes: Outcomes = [self._one(db, work) for work in batch]
             except sqlite3.Error as error:
                 self._undo()
                 raise self._failed(error) from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
+from typing import TypeAlias
 
 from flowli.cairn.errors import StoreError, StoreUnavailable
 from flowli.cairn.keys import check_key, check_prefix
@@ -22,7 +23,7 @@ __all__ = ["SqliteStore"]
 
 _CAPABILITIES = Capabilities(cheap_listing=True, poll_hint_s=0.05)
 _BATCH_BYTES = 16 * 2**20
-_Waiting = tuple[Write | Drop, asyncio.Future[Outcome]]
+_Batch: TypeAlias = list[tuple[Write | Drop, asyncio.Future[Outcome]]]
 
 
 class SqliteStore:
@@ -43,7 +44,7 @@ class SqliteStore:
         self._world = world
         self._file = BucketFile(config)
         self._pool: Executor | None = None
-        self._waiting: list[_Waiting] = []
+        self._waiting: _Batch = []
         self._writing: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -157,7 +158,7 @@ class SqliteStore:
         finally:
             self._writing = None
 
-    def _take(self) -> list[_Waiting]:
+    def _take(self) -> _Batch:
         """All that waits, up to a size that one transaction takes with ease; at least one."""
         size = count = 0
         for work, _ in self._waiting:
