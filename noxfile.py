@@ -14,6 +14,7 @@ ENVS = nox.project.load_toml("hatch.toml")["envs"]
 PYTHONS = ENVS["matrix"]["matrix"][0]["python"]
 TEST = ENVS["default"]["dependencies"]
 DISTS = sorted(path.parent.name for path in Path("packages").glob("*/pyproject.toml"))
+EXAMPLES = sorted(path.parent.name for path in Path("docs/examples").glob("flowli-*/pyproject.toml"))
 WHEELS = Path(".nox/wheels").resolve()
 OURS_ONLY = f"""
 from importlib.metadata import distributions
@@ -27,7 +28,8 @@ def wheels(session: nox.Session, dists: list[str]) -> list[str]:
     """Build ``dists``, each wheel from its sdist, and return the paths of the wheels."""
     session.install("uv")
     for dist in dists:
-        session.run("uv", "build", "--quiet", "--out-dir", str(WHEELS), f"packages/{dist}")
+        source = f"docs/examples/{dist}" if dist in EXAMPLES else f"packages/{dist}"
+        session.run("uv", "build", "--quiet", "--out-dir", str(WHEELS), source)
     return [str(max(WHEELS.glob(f"{dist.replace('-', '_')}-*.whl"))) for dist in dists]
 
 
@@ -39,12 +41,18 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHONS[0])
-@nox.parametrize("dist", DISTS, ids=DISTS)
+@nox.parametrize("dist", [*DISTS, *EXAMPLES], ids=[*DISTS, *EXAMPLES])
 def isolated(session: nox.Session, dist: str) -> None:
     """One distribution: its wheel, the core's and its own tests; no other distribution of ours."""
-    session.install(*TEST, *wheels(session, sorted({"flowli", dist})))
+    built = wheels(session, sorted({"flowli", dist}))
+    if dist in EXAMPLES:  # as a stranger has it: nothing but what it asks for, and its own configuration of pytest
+        session.install("pytest", "pytest-asyncio", *built)
+        options = ["-c", f"docs/examples/{dist}/pyproject.toml", f"docs/examples/{dist}/tests"]
+    else:
+        session.install(*TEST, *built)
+        options = ["-o", "pythonpath=", f"packages/{dist}/tests"]
     session.run("python", "-c", OURS_ONLY, silent=True)
-    session.run("pytest", f"packages/{dist}/tests", *session.posargs)
+    session.run("pytest", *options, *session.posargs)
 
 
 @nox.session(python=PYTHONS[0], default=False)
