@@ -1,0 +1,12 @@
+"""One scenario or two for each pattern, and what must hold whatever fault strikes."""
+
+from __future__ import annotations
+
+from flowli.testing.sim import Workload
+from flowli_patterns.sim.deciding import DECIDING
+from flowli_patterns.sim.doing import DOING
+
+__all__ = ["WORKLOADS"]
+
+WORKLOADS: dict[str, Workload] = {workload.name: workload for workload in (*DOING, *DECIDING)}
+"""By name."""
