@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flowli.domain.entries import ExecutionCompleted, FrameCancelled, FrameStarted
+from flowli.domain.entries import ExecutionCompleted, ExecutionFailed, FrameCancelled, FrameStarted
 from flowli.domain.errors import UsageError
 from flowli.runtime.context import Context
 from flowli.runtime.registry import Registry
@@ -73,7 +73,7 @@ def test_tasks_left_alive_are_cancelled_and_drained_before_the_end() -> None:
     async def leaving(ctx: Context) -> str:
         async def background(n: int) -> None:
             try:
-                await ctx.receive("silent")
+                await asyncio.Event().wait()
             finally:
                 said.append(f"finally {n}")
                 await ctx.step(value, n, name="clean-up")
@@ -89,6 +89,31 @@ def test_tasks_left_alive_are_cancelled_and_drained_before_the_end() -> None:
     started = [entry.body.name for entry in journal if isinstance(entry.body, FrameStarted)]
     assert started[-3:] == ["clean-up"] * 3
     assert journal[-1].body == ExecutionCompleted("3 left")
+    replay(leaving, journal).check()
+
+
+@pytest.mark.parametrize("waits", ["receive", "sleep", "asyncio.sleep"])
+def test_a_wait_left_under_way_is_an_error_that_names_it(waits: str) -> None:
+    async def leaving(ctx: Context) -> str:
+        calls = {
+            "receive": lambda: ctx.receive("silent"),
+            "sleep": lambda: ctx.sleep(1_000),
+            "asyncio.sleep": lambda: asyncio.sleep(1_000),
+        }
+
+        async def wait() -> None:
+            await calls[waits]()
+
+        task = asyncio.create_task(wait())
+        await ctx.step(value, 1)
+        return "done" if not task.done() else "?"
+
+    live = calm(leaving)
+    journal = live.run()
+    assert isinstance(live.session.ending, ExecutionFailed)
+    assert "the workflow returned while" in live.session.ending.error.message
+    named = {"receive": "root/silent#1", "sleep": "root/sleep#1", "asyncio.sleep": "root/timer#1"}
+    assert named[waits] in live.session.ending.error.message
     replay(leaving, journal).check()
 
 

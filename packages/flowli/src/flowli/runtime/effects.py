@@ -83,6 +83,14 @@ class Effects:
 
         return CallEffect(perform)
 
+    def nothing(self) -> CallEffect:
+        """Nothing at all. Like every effect it waits until what the code has seen is durable."""
+
+        async def perform(frame: LiveFrame) -> Data:
+            return None
+
+        return CallEffect(perform)
+
     def tail(self, channel: str) -> CallEffect:
         """Where a channel ends."""
 

@@ -72,9 +72,9 @@ class ContextBase:
         return uuid5(self._seed, f"uuid/{self._uuids}")
 
     @property
-    def log(self) -> structlog.typing.BindableLogger:
+    def log(self) -> structlog.typing.FilteringBoundLogger:
         """A logger that speaks once: what is logged while the journal is replayed is dropped."""
-        logger: structlog.typing.BindableLogger = self._effects.logger(self._session.replaying)
+        logger: structlog.typing.FilteringBoundLogger = self._effects.logger(self._session.replaying)
         return logger
 
     def patched(self, change_id: str) -> bool:

@@ -11,15 +11,12 @@ from flowli import codec
 from flowli.domain.data import Data
 from flowli.domain.entries import ExecutionCancelled, ExecutionCompleted, ExecutionFailed
 from flowli.domain.errors import ErrorInfo, FlowliError, UsageError
-from flowli.domain.frames import FrameKind
 from flowli.runtime.replay.calls import LiveFrame
 from flowli.runtime.replay.loop import WorkflowLoop
 
 __all__ = ["Drain", "Ending", "judge"]
 
 Ending = ExecutionCompleted | ExecutionFailed | ExecutionCancelled
-
-_HAVE_EFFECTS = (FrameKind.STEP, FrameKind.CHILD, FrameKind.EFFECT)
 
 
 class Drain:
@@ -53,7 +50,7 @@ class Drain:
 
 def _left_behind(live: Iterable[LiveFrame], unstarted: Iterable[LiveFrame]) -> UsageError | None:
     for frame in live:
-        if frame.kind in _HAVE_EFFECTS and not frame.ended:
+        if not frame.ended:
             return UsageError(
                 f"the workflow returned while {frame.describe()} was still under way; await it or cancel its task"
             )
