@@ -66,7 +66,7 @@ def set_aside(cluster: Cluster, eid: Eid) -> bool:
     """Whether ``eid`` rightly waits on the operator: five workers died over it."""
     parked = JournalFold(journal_of(cluster, eid)).parked
     died = sum(1 for _, who, what in cluster.notes if who.startswith("worker") and what == "is killed")
-    return parked is not None and parked.cause == "dead_letter" and (died >= 5 or len(cluster.struck) >= 5)
+    return parked is not None and parked.cause == "dead_letter" and died + len(cluster.struck) >= 5
 
 
 def standing(cluster: Cluster, eid: Eid) -> str:
@@ -242,8 +242,9 @@ def _judge_leftovers(cluster: Cluster) -> list[str]:
 
 
 def _goes_with_it(cluster: Cluster, eid: Eid, key: str) -> bool:
-    """A marker on a channel of its own, of which no entry tells: its owner was overtaken before its first commit. Nobody
-    sends there any more, and it goes when the execution is retired.
+    """A marker on a channel of its own, of which no entry tells: its owner was overtaken before its first commit.
+
+    Nobody sends there any more, and it goes when the execution is retired.
     """
     channel = key.removeprefix("wf/waits/").partition("/")[0]
     return channel.startswith(f"{eid}.") and channel not in JournalFold(journal_of(cluster, eid)).received_on()
