@@ -1,14 +1,13 @@
 """``flowli doctor``: what it says of good, bad, closed and slow buckets."""
 
 import json
-from collections.abc import Iterable
 
 import pytest
 
 from flowli.adapters.cairndb import CairnBackend
 from flowli.cairn.errors import StoreConfigError, StoreMissing, StorePermission
 from flowli.cairn.observe import ObservedRequest, observed
-from flowli.cairn.store import ObjectStore, Page
+from flowli.cairn.store import ObjectStore
 from flowli.cairn.write import Gone, Lost, Unknown, Won
 from flowli.cli.doctor.bill import requests_a_month
 from flowli.cli.doctor.check import Finding, Level, Patient, Wishes
@@ -18,47 +17,10 @@ from flowli.cli.doctor.rights import NEEDS, RIGHTS
 from flowli.domain.data import Data
 from flowli.stores.memory import MemoryStore
 from flowli.testing.clock import ManualWorld
+from flowli.testing.rights import GuardedStore
 from flowli.testing.stores import CountingStore, Fault, FaultStore, Refuse
 
 Result = Won | Lost | Gone | Unknown
-
-
-class Guarded(CountingStore):
-    """Grants some rights only, as a policy does."""
-
-    def __init__(self, store: ObjectStore, granted: Iterable[str]) -> None:
-        super().__init__(store)
-        self.granted = frozenset(granted)
-
-    def ask(self, right: str) -> None:
-        if right not in self.granted:
-            raise StorePermission(f"The bucket does not allow a {right}", f"Grant {right}")
-
-    async def get(self, key):
-        self.ask("get")
-        return await super().get(key)
-
-    async def put(self, key, data, *, if_absent=False, if_version=None) -> Result:
-        there = await self.store.get(key) is not None
-        self.ask("replace" if there or if_version is not None else "create")
-        return await super().put(key, data, if_absent=if_absent, if_version=if_version)
-
-    async def delete(self, key, *, if_version=None) -> Result:
-        self.ask("delete")
-        return await super().delete(key, if_version=if_version)
-
-    async def delete_many(self, keys) -> None:
-        self.ask("delete")
-        await super().delete_many(keys)
-
-    async def list(self, prefix, *, after=None, limit=None, versions=False) -> Page:
-        self.ask("list")
-        return await super().list(prefix, after=after, limit=limit, versions=versions)
-
-    def fork(self) -> "Guarded":
-        other = Guarded(self.store.fork(), self.granted)
-        other.requests = self.requests
-        return other
 
 
 @pytest.fixture
@@ -99,7 +61,7 @@ async def test_a_store_that_ignores_conditions_is_a_no_go_by_name(world):
 @pytest.mark.parametrize("process", NEEDS)
 async def test_each_right_that_a_process_lacks_is_named_and_no_other(world, process):
     for missing in RIGHTS:
-        store = Guarded(MemoryStore(world=world), set(RIGHTS) - {missing})
+        store = GuardedStore(MemoryStore(world=world), set(RIGHTS) - {missing})
         found = await found_in(store, world, process=process)
         assert is_go(found) is (missing not in NEEDS[process])
         for one in of("rights", found):
@@ -110,7 +72,7 @@ async def test_each_right_that_a_process_lacks_is_named_and_no_other(world, proc
 
 
 async def test_with_the_rights_of_a_service_nothing_is_tried_that_could_not_be_cleaned_up(world):
-    store = Guarded(MemoryStore(world=world), NEEDS["service"])
+    store = GuardedStore(MemoryStore(world=world), NEEDS["service"])
     found = await found_in(store, world, process="service")
     assert is_go(found)
     assert [one.level for one in of("contract", found)] == [Level.NOT_TRIED]

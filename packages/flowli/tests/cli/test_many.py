@@ -91,8 +91,7 @@ def test_all_that_fit_are_cancelled_and_again_does_nothing_twice(shop):
     shop("cancel", "--workflow", "purchase", "--yes", "--batch", "b-1", "--reason", "no")
     shop.work()
     assert len(eids(shop, "--status", "cancelled")) == 3
-    journal = [json.loads(line) for line in shop("journal", told["done"][0]["eid"], "--json").splitlines()]
-    assert sum(entry["tag"] == "execution.cancel_requested" for entry in journal) == 1
+    assert shop("journal", told["done"][0]["eid"]).count("execution.cancel_requested") == 1
 
 
 def test_a_batch_that_is_gone_on_with_makes_no_second_execution(shop):

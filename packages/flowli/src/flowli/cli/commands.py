@@ -51,6 +51,7 @@ COMMANDS: tuple[CoreCommand, ...] = (
     CoreCommand("dev", _BUILD, "Worker and sweeper in one process, with a live view", "dev.command:dev"),
     CoreCommand("lint", _BUILD, "Find in workflows what a replay could not repeat", "lint:lint"),
     CoreCommand("plugins", _BUILD, "List the installed plugins and what they provide", "inspect.plugins:plugins"),
+    CoreCommand("completion", _BUILD, "Print the completion script of a shell", "completion:completion"),
     CoreCommand("worker", _RUN, "Run the executions of one or more queues", "jobs.worker:worker"),
     CoreCommand("sweeper", _RUN, "Fire timers and recover what a crash left behind", "jobs.sweeper:sweeper"),
     CoreCommand("retention", _RUN, "Archive finished executions and trim the bucket", "jobs.retention:retention"),
@@ -72,6 +73,8 @@ COMMANDS: tuple[CoreCommand, ...] = (
     CoreCommand(
         "dead-letters", _OPERATE, "List, retry and drop what was set aside", "operate.dead_letters:dead_letters"
     ),
+    CoreCommand("export", _OPERATE, "Write executions to a file", "portable.exporting:export"),
+    CoreCommand("import", _OPERATE, "Take executions in from a file", "portable.importing:import_executions"),
     CoreCommand("explain", _LOOK, "Say why an execution stands still, and what moves it", "inspect.explain:explain"),
     CoreCommand("check", _LOOK, "Verify every invariant of a bucket, repair what is safe", "check.command:check"),
     CoreCommand("list", _LOOK, "List executions, the newest first", "inspect.listing:list_executions"),

@@ -17,7 +17,10 @@ from click.core import ParameterSource
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["LOG_LEVELS", "Common", "Settings", "common", "engine_options", "settings"]
+__all__ = ["LOG_LEVELS", "STORAGE_VARIABLE", "Common", "Settings", "common", "engine_options", "settings"]
+
+STORAGE_VARIABLE = "FLOWLI_STORAGE"
+"""What names the bucket where the option does not."""
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 

@@ -11,17 +11,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flowli.cli.exits import CommandFailed, ExitCode
-from flowli.cli.options import Settings, settings
+from flowli.cli.options import STORAGE_VARIABLE, Settings, settings
 from flowli.cli.render.screen import Screen
 
 if TYPE_CHECKING:
+    import click
+
     from flowli.descriptors import Backend
     from flowli.domain.data import Data
     from flowli.domain.ids import Eid
     from flowli.domain.provenance import Actor
     from flowli.runtime import Engine, EngineConfig, Registry
 
-__all__ = ["Session", "operator", "run", "run_loop"]
+__all__ = ["Session", "opened_session", "operator", "run", "run_loop"]
 
 run_loop = asyncio.run
 """Runs the one coroutine of a command to its end."""
@@ -132,6 +134,17 @@ async def _application(found: Settings, needs_app: str, uses_app: bool) -> Regis
         raise CommandFailed(message, ExitCode.USAGE, "NoApplication")
     wanted = needs_app or uses_app or found.on_command_line("app") or not found.storage
     return await load_application(found.app) if found.app and wanted else None
+
+
+@asynccontextmanager
+async def opened_session(context: click.Context) -> AsyncIterator[Session]:
+    """A session for what the options and the environment of a command name, outside of ``run``: for completion."""
+    found = settings(context)
+    storage = found.storage or os.environ.get(STORAGE_VARIABLE)
+    if storage is None:
+        raise CommandFailed("no storage is named", ExitCode.USAGE, "NoStorage")
+    async with _opened(replace(found, storage=storage), None, None, create=False) as session:
+        yield session
 
 
 @asynccontextmanager

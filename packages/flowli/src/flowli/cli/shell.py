@@ -9,10 +9,13 @@ import click
 
 from flowli._suggest import near
 from flowli.cli.commands import COMMANDS, OTHER, TOPICS
+from flowli.cli.completing import EID
 from flowli.cli.exits import CommandFailed, ExitCode, translate
 from flowli.cli.options import Common, settings
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from flowli.descriptors import CommandType
 
 __all__ = ["FlowliCommand", "FlowliGroup", "FlowliParts"]
@@ -30,6 +33,8 @@ class FlowliCommand(click.Command):
         for option in self.params:
             if isinstance(option, click.Option) and option.envvar is None:
                 option.envvar = _variable(f"{under}_{name}" if under else name or "", option)
+            if option.name in ("eid", "eids"):
+                option.type = EID
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in two parts."""
@@ -51,6 +56,15 @@ class FlowliParts(FlowliCommand, click.Group):
 
 class FlowliGroup(click.Group):
     """The root command. Its subcommands are descriptors until one of them is called."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so, from the descriptors alone."""
+        from click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        found = self._descriptors()
+        return [CompletionItem(name, help=found[name].summary) for name in found if name.startswith(incomplete)]
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
