@@ -43,10 +43,12 @@ def test_tutorial(runner, docs):
     runner.run(docs / "tutorial" / "first-workflow.md")
 
 
-def test_embedding_a_worker(runner, docs, capsys):
+def test_embedding(runner, docs, capsys):
     """WRK-7."""
-    runner.run(docs / "how-to" / "embed-a-worker.md")
-    assert "june.pdf" in capsys.readouterr().out
+    runner.run(docs / "how-to" / "embed.md")
+    printed = capsys.readouterr().out
+    assert "june.pdf" in printed
+    assert "pending\n1 tasks\njuly.pdf" in printed
 
 
 def test_testing_workflows(runner, docs):
