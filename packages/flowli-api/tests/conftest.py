@@ -38,6 +38,13 @@ async def fail_less(ctx: Context, secret: str) -> str:
     return secret
 
 
+@registry.workflow
+async def delegating(ctx: Context, payload: str) -> object:
+    """Have a consumer do something."""
+    await ctx.enqueue("agents", payload, reply_to="reply", correlation="c-1")
+    return await ctx.receive("reply", timeout=3600.0)
+
+
 def broken(secret: str) -> None:
     raise ValueError("it is broken")
 
@@ -66,7 +73,7 @@ class Shop:
 
     async def work(self) -> None:
         """Run all that can run."""
-        await self.engine.worker(["default", "agents"]).run_until_idle()
+        await self.engine.worker().run_until_idle()
 
     async def started(self, workflow: str = "ask", *args: object) -> str:
         """The id of a new execution that has run as far as it can."""

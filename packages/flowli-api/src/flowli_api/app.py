@@ -18,13 +18,26 @@ from flowli_api.answers import CONTROL_SEQ
 from flowli_api.auth.identity import Authenticator
 from flowli_api.config import ApiConfig
 from flowli_api.middleware import Envelope
-from flowli_api.routes import bulk, catalog, events, evidence, insight, listing, operating, queues, reading, system
+from flowli_api.routes import (
+    bulk,
+    catalog,
+    events,
+    evidence,
+    insight,
+    listing,
+    operating,
+    queues,
+    reading,
+    scopes,
+    system,
+    tasks,
+)
 from flowli_api.service import Service
 
 __all__ = ["create_app"]
 
 _PREFIX = "/v1"
-_ROUTERS = (catalog, listing, operating, bulk, reading, insight, evidence, events, queues, system)
+_ROUTERS = (catalog, listing, operating, bulk, reading, insight, evidence, events, queues, system, tasks, scopes)
 _ABOUT = """People and programs that hold no keys of the bucket see, start, answer and repair executions here.
 
 Every write takes an `Idempotency-Key`, and answers with `control_seq`: send it as `Flowli-After` to see the write at

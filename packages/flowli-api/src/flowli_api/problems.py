@@ -34,6 +34,7 @@ CODES: dict[str, tuple[int, str]] = {
     "not_acceptable": (406, "No form that the caller takes can be given"),
     "conflict": (409, "The key stands for something else"),
     "not_allowed": (409, "The state of the execution forbids it"),
+    "held": (409, "Somebody else holds it"),
     "lease_lost": (409, "The task or the lease is held no more"),
     "payload_too_large": (413, "The body or a value is over a limit"),
     "unsupported_media_type": (415, "The body must be JSON"),

@@ -9,21 +9,29 @@ from flowli_api.auth.identity import Authenticator, Identity
 from flowli_api.auth.keys import ApiKeyAuthenticator
 from flowli_api.auth.oidc import OIDCAuthenticator
 from flowli_api.auth.static import StaticAuthenticator
+from flowli_api.client.asynchronous import AsyncClient
+from flowli_api.client.blocking import Client
+from flowli_api.client.consumer import RemoteConsumer
+from flowli_api.client.errors import ApiError
 from flowli_api.config import ApiConfig, OIDCLogin
 from flowli_api.routing import ApiRouter, Caller, ServiceOf, requires
 from flowli_api.service import Service
 
 __all__ = [
     "ApiConfig",
+    "ApiError",
     "ApiKeyAuthenticator",
     "ApiRouter",
+    "AsyncClient",
     "Authenticator",
     "CachingAuthenticator",
     "Caller",
+    "Client",
     "Grant",
     "Identity",
     "OIDCAuthenticator",
     "OIDCLogin",
+    "RemoteConsumer",
     "Service",
     "ServiceOf",
     "StaticAuthenticator",

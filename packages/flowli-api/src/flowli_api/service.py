@@ -20,6 +20,7 @@ from flowli_api.config import ApiConfig
 from flowli_api.live.feed import Feed
 from flowli_api.live.journals import Journals
 from flowli_api.problems import Problem
+from flowli_api.worker.seal import Seal
 
 if TYPE_CHECKING:
     from flowli.adapters.projection import ExecutionRow
@@ -60,6 +61,7 @@ class Service:
         self._fresh_at_s = float("-inf")
         self.streams = 0
         self.feed = Feed(self)
+        self.seal = Seal(engine.ports, engine.world, config.secret)
         self.journals = Journals(self)
         self.answered: Counter[int] = Counter()
         self.plugins: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ from flowli_api.live.feed import parse_place
 from flowli_api.live.stream import Event, EventStream
 from flowli_api.params import EidPath, FidText, Name
 from flowli_api.problems import Problem
-from flowli_api.routes.evidence import log_names, read_log
+from flowli_api.routes.evidence import LogOut
 from flowli_api.routes.reading import detail
 from flowli_api.routing import ApiRouter, Caller, ServiceOf, requires
 
@@ -136,12 +136,12 @@ async def follow_logs(
     async def events() -> AsyncIterator[Event]:
         while True:
             ended = (await service.engine.status(eid)).status.terminal
-            for name in await log_names(service, eid, fid):
+            for log in await service.engine.logs(eid, fid):
+                name = f"{log.fid} {log.attempt} {log.epoch} {log.run}"
                 mark = hashlib.sha256(name.encode()).hexdigest()[:8]
-                log = await read_log(service, eid, name) if mark not in told else None
-                if log is not None:
+                if mark not in told:
                     told[mark] = None
-                    yield Event("log", log, ".".join(list(told)[-200:]))
+                    yield Event("log", LogOut.of(log), ".".join(list(told)[-200:]))
             if ended:
                 break
             await service.world.sleep(2 * service.config.poll_s)

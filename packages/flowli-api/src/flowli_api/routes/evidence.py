@@ -7,21 +7,18 @@ from typing import Annotated
 from fastapi import Path, Query, Request, Response
 from pydantic import Field
 
-from flowli.domain.ids import Eid
-from flowli.evidence import frame_part
+from flowli.evidence import KeptLog
 from flowli_api.answers import answer
 from flowli_api.dto.base import Out
 from flowli_api.params import EidPath, FidText
 from flowli_api.problems import Problem
 from flowli_api.routing import ApiRouter, Caller, ServiceOf, requires
-from flowli_api.service import Service
 
-__all__ = ["log_names", "read_log", "router"]
+__all__ = ["LogOut", "router"]
 
 router = ApiRouter(tags=["evidence"])
 
 _NAME = r"^[A-Za-z0-9_~=:-][A-Za-z0-9._~=:-]{0,1023}/[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$"
-_LOG = "/log"
 
 
 class EvidenceOut(Out):
@@ -37,7 +34,13 @@ class LogOut(Out):
     fid: str = Field(examples=["root/charge#1"])
     attempt: int
     epoch: int
+    run: int = Field(description="Counts the runs of an attempt that was deferred.")
     text: str
+
+    @classmethod
+    def of(cls, log: KeptLog) -> LogOut:
+        """From the evidence."""
+        return cls(fid=log.fid, attempt=log.attempt, epoch=log.epoch, run=log.run, text=log.text)
 
 
 class LogsOut(Out):
@@ -87,24 +90,8 @@ async def read_logs(
 ) -> Response:
     """What the attempts of an execution, or of one frame, printed and logged."""
     await service.row(caller, eid)
-    found = [await read_log(service, eid, name) for name in await log_names(service, eid, fid)]
-    return answer(request, LogsOut(eid=str(eid), logs=[log for log in found if log is not None]))
-
-
-async def log_names(service: Service, eid: Eid, fid: str | None) -> list[str]:
-    """The names of the attempt logs of an execution, or of one frame."""
-    prefix = "" if fid is None else f"{frame_part(fid)}."
-    return [name for name in await service.engine.ports.evidence.list(eid, prefix=prefix) if name.endswith(_LOG)]
-
-
-async def read_log(service: Service, eid: Eid, name: str) -> LogOut | None:
-    """One attempt log; None if it is gone."""
-    body = await service.engine.ports.evidence.get(eid, name)
-    frame, attempt, epoch = name.removesuffix(_LOG).rsplit(".", 2)
-    if body is None:
-        return None
-    fid = frame.replace("~", "/").replace("=", "#")
-    return LogOut(fid=fid, attempt=int(attempt), epoch=int(epoch), text=body.decode("utf-8", "replace"))
+    found = await service.engine.logs(eid, fid)
+    return answer(request, LogsOut(eid=str(eid), logs=[LogOut.of(log) for log in found]))
 
 
 def _hidden(name: str) -> bool:

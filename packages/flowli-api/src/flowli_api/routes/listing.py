@@ -15,7 +15,7 @@ from flowli_api.cursors import open_cursor, seal_cursor
 from flowli_api.dto.base import Out
 from flowli_api.dto.executions import ExecutionPage, ExecutionSummary
 from flowli_api.dto.requests import BulkFilter
-from flowli_api.params import AfterSeq, BusinessKey, EidValue, Instant, Name
+from flowli_api.params import AfterSeq, BusinessKey, EidValue, Instant, Name, VersionText
 from flowli_api.problems import Problem
 from flowli_api.routing import ApiRouter, Caller, ServiceOf, requires
 from flowli_api.service import Service
@@ -42,6 +42,16 @@ class ExecutionQuery(Out):
     )
     created_after: Instant | None = None
     created_before: Instant | None = None
+    updated_after: Instant | None = None
+    updated_before: Instant | None = None
+    version: VersionText | None = None
+    waiting_on: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="A kind, a name, or both.",
+        examples=["channel:approval"],
+    )
     text: str | None = Field(default=None, min_length=1, max_length=200, description="In id, key, reason, error, …")
     limit: int | None = Field(default=None, ge=1, le=10_000, description="Rows of the page; the service has a most.")
     cursor: str | None = Field(default=None, max_length=2000)
@@ -75,6 +85,10 @@ async def list_executions(
         attributes=attributes(query.attribute),
         created_after=None if query.created_after is None else Timestamp.parse(query.created_after),
         created_before=None if query.created_before is None else Timestamp.parse(query.created_before),
+        updated_after=None if query.updated_after is None else Timestamp.parse(query.updated_after),
+        updated_before=None if query.updated_before is None else Timestamp.parse(query.updated_before),
+        version=query.version,
+        waiting_on=query.waiting_on,
         text=query.text,
         limit=limit,
         cursor=open_cursor(query.cursor, asked),

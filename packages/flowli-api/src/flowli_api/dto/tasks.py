@@ -1,0 +1,140 @@
+"""The worker plane."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue, model_validator
+
+from flowli_api.dto.base import In, Out
+
+__all__ = [
+    "Ack",
+    "Acquire",
+    "AnswerOut",
+    "Deliver",
+    "Dequeue",
+    "HeldOut",
+    "Nack",
+    "Renew",
+    "Renewed",
+    "ScopeOut",
+    "TakenOut",
+    "TakenPage",
+]
+
+Token = Annotated[str, Field(min_length=1, max_length=16_384, description="Of the dequeue, or of the last renewal.")]
+_Ttl = Annotated[float, Field(ge=1, le=3600, description="Without a renewal for so long the holder is taken for dead.")]
+
+
+class Dequeue(In):
+    """Take tasks."""
+
+    limit: int = Field(default=1, ge=1, le=100)
+    ttl_s: _Ttl = 30.0
+    wait_s: float = Field(default=0.0, ge=0, le=3600, description="How long to wait for a task if there is none.")
+
+
+class TakenOut(Out):
+    """A task that the caller holds now."""
+
+    token: str
+    task_id: str
+    eid: str
+    queue: str
+    payload: JsonValue
+    correlation: str | None
+    reply: bool = Field(description="Somebody waits for an answer.")
+    delivery: int = Field(description="From 1; rises each time the task is taken.")
+    ttl_s: float
+
+
+class TakenPage(Out):
+    """The tasks that were taken; none if there was none in the time given."""
+
+    items: list[TakenOut]
+
+
+class Renew(In):
+    """Show that the holder lives."""
+
+    token: Token
+
+
+class Renewed(Out):
+    """The lease goes on. Earlier tokens of this taking stay good."""
+
+    token: str
+    ttl_s: float
+
+
+class Ack(In):
+    """The tasks are done."""
+
+    tokens: list[Token] = Field(min_length=1, max_length=100)
+
+
+class Nack(In):
+    """Give a task back."""
+
+    token: Token
+    delay_s: float = Field(default=0.0, ge=0, le=31_536_000)
+
+
+class HeldOut(Out):
+    """Tasks that are no longer held."""
+
+    task_ids: list[str]
+
+
+class Failure(In):
+    """Why the work failed."""
+
+    type: str = Field(min_length=1, max_length=500, examples=["builtins.ValueError"])
+    message: str = Field(max_length=65_536)
+    traceback: str = Field(default="", max_length=262_144)
+
+
+class Deliver(In):
+    """Answer a task; with `ack` also be done with it."""
+
+    token: Token
+    outcome: Literal["completed", "failed"] = "completed"
+    value: JsonValue = None
+    error: Failure | None = None
+    ack: bool = False
+
+    @model_validator(mode="after")
+    def _fits(self) -> Deliver:
+        if (self.outcome == "failed") != (self.error is not None):
+            raise ValueError("an answer that failed has an error, and no other has")
+        return self
+
+
+class AnswerOut(Out):
+    """The answer is durable."""
+
+    task_id: str
+    delivered: bool = Field(description="False if nobody waits for it.")
+    control_seq: int
+
+
+class EvidenceWritten(Out):
+    """A body is kept."""
+
+    name: str = Field(examples=["root~agents=1.1.1/transcript"])
+    fresh: bool = Field(description="False if there was one of that name: the first one stays.")
+
+
+class Acquire(In):
+    """Take a scope."""
+
+    ttl_s: _Ttl = 30.0
+
+
+class ScopeOut(Out):
+    """A scope that the caller holds now."""
+
+    token: str
+    epoch: int = Field(description="Rises with every holder; give it to what is written to, as a fence.")
+    ttl_s: float

@@ -1,0 +1,1 @@
+"""The worker plane: tasks for consumers that cannot reach the bucket."""
