@@ -51,6 +51,13 @@ def test_embedding(runner, docs, capsys):
     assert "pending\n1 tasks\njuly.pdf" in printed
 
 
+def test_long_steps(runner, docs, capsys):
+    runner.run(docs / "how-to" / "run-long-steps.md")
+    printed = capsys.readouterr().out
+    assert "model of 5 rows" in printed
+    assert "root/train#1 1 out of memory at row 2" in printed
+
+
 def test_testing_workflows(runner, docs):
     runner.run(docs / "how-to" / "test-your-workflows.md")
 
