@@ -82,9 +82,7 @@ async def _race(env, desks, name, chance) -> list[str]:
         await env._due.act()
         await env._worker.run_until_idle()
 
-    *told, _ = await asyncio.gather(
-        decide(desks[0], "bob", "approve"), decide(desks[1], "cat", "reject"), pass_time()
-    )
+    *told, _ = await asyncio.gather(decide(desks[0], "bob", "approve"), decide(desks[1], "cat", "reject"), pass_time())
     return told
 
 

@@ -1,0 +1,147 @@
+"""What the pages of the patterns say of their cost is what a bucket counts."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from flowli import CairnBackend, Consumer, Context, Registry, Site
+from flowli.stores.memory import MemoryStore
+from flowli.testing.env import TestEnvironment
+from flowli.testing.stores import CountingStore
+from flowli_patterns.public import delegate, fan_out, on_tick, review, saga
+
+PAGES = Path(__file__).parents[3] / "docs" / "how-to" / "patterns"
+
+registry = Registry()
+
+
+async def work(number: int) -> int:
+    return number
+
+
+async def undo(number: int) -> None:
+    pass
+
+
+@registry.workflow
+async def fan(ctx: Context, bound: int | None) -> list[int]:
+    return await fan_out(ctx, lambda n: ctx.step(work, n), range(20), max_in_flight=bound)
+
+
+@registry.workflow
+async def ticks(ctx: Context) -> int:
+    return await on_tick(ctx, lambda tick: ctx.step(work, tick.number), every=60, times=3)
+
+
+@registry.workflow
+async def delegated(ctx: Context) -> int:
+    return await delegate(ctx, "agents", 1, as_type=int)
+
+
+@registry.workflow
+async def two_actions(ctx: Context, fail: bool) -> None:
+    async with saga(ctx) as s:
+        await s.step(work, 1, undo=undo)
+        await s.step(work, 2, undo=undo)
+        if fail:
+            raise ValueError("as asked")
+
+
+@registry.workflow
+async def gate(ctx: Context) -> str:
+    return (await review(ctx, "go?")).verdict
+
+
+class Meter:
+    """An environment on a bucket that counts."""
+
+    def __init__(self) -> None:
+        self.env = TestEnvironment(registry, ports=self._open, check_replay=False)
+
+    def _open(self, world):
+        self.store = CountingStore(MemoryStore(world=world))
+        return CairnBackend(self.store, world=world).ports
+
+    async def writes(self, *parts) -> list[int]:
+        """How many writes each part takes."""
+        found = []
+        for part in parts:
+            mark = self.store.snapshot()
+            await part
+            found.append(self.store.since(mark).put)
+        return found
+
+
+@pytest.fixture
+async def meter():
+    meter = Meter()
+    async with meter.env as env:
+        await env.run(two_actions, False)  # the first use checks the bucket
+        yield meter
+
+
+def said(page: str) -> dict[str, int]:
+    text = (PAGES / f"{page}.md").read_text().partition("**What it costs.**")[2].partition("**In the journal.**")[0]
+    return {what: int(writes) for what, writes in re.findall(r"^\| (.+?) \| (\d+) \|$", text, re.MULTILINE)}
+
+
+async def whole(meter: Meter, workflow, *args) -> int:
+    async def life() -> None:
+        await meter.env.start(workflow, *args)
+        await meter.env.run_until_idle()
+
+    return (await meter.writes(life()))[0]
+
+
+async def test_fan_out(meter):
+    counted = {
+        "20 short steps, no bound": await whole(meter, fan, None),
+        "20 short steps, `max_in_flight=5`": await whole(meter, fan, 5),
+    }
+    assert counted == said("fan-out")
+
+
+async def test_on_tick(meter):
+    assert {"3 ticks of one step each": await whole(meter, ticks)} == said("on-tick")
+
+
+async def test_saga(meter):
+    counted = {
+        "2 actions, none undone": await whole(meter, two_actions, False),
+        "2 actions, both undone": await whole(meter, two_actions, True),
+    }
+    assert counted == said("saga")
+
+
+async def test_delegate(meter):
+    async def answer(payload) -> int:
+        return 2
+
+    async def life() -> None:
+        env = meter.env
+        await env.start(delegated)
+        await env.settle()
+        consumer = Consumer(env.engine.ports, "agents", answer, site=Site("agent"), world=env.engine.world)
+        await env.clock.drive(consumer.run_once())
+        await env.run_until_idle()
+
+    assert {"one delegate, answered": (await meter.writes(life()))[0]} == said("delegate")
+
+
+async def test_review(meter):
+    async def opened() -> None:
+        await meter.env.start(gate)
+        await meter.env.settle()
+
+    (opening,) = await meter.writes(opened())
+    reviews = meter.env.engine.reviews
+    (view,) = await meter.env.clock.drive(reviews.list())
+    deciding, going_on = await meter.writes(
+        meter.env.clock.drive(reviews.decide(view.review, "approve", actor="bob")), meter.env.run_until_idle()
+    )
+    assert said("review") == {
+        "an execution up to its open review": opening,
+        "`reviews.decide`": deciding,
+        "going on, to the end of the execution": going_on,
+    }
