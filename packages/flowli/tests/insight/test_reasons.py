@@ -672,7 +672,7 @@ async def test_it_completed_and_can_be_replayed(waits: Stage) -> None:
             "step_failed",
             (
                 f"Step root/never#1 failed and may not be tried again, and so it failed at {T0}0Z: "
-                "flowli.domain.errors.NonRetryableError: no card."
+                "NonRetryableError: no card."
             ),
         ),
         (

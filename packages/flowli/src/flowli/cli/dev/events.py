@@ -77,7 +77,7 @@ def status_text(body: entries.StatusChanged) -> str:
     if body.error is not None:
         return f"failed: {_one_line(str(body.error))}"
     if body.on:
-        return f"waits on {', '.join(words.on(one) for one in body.on)}"
+        return words.waits(body.on, body.others)
     return body.reason
 
 
@@ -87,8 +87,8 @@ def _execution(entry: JournalEntry) -> tuple[str, str] | None:
             return f"started on {entry.by.site.worker_id}", ""
         case entries.ExecutionResumed(epoch):
             return f"taken over by {entry.by.site.worker_id} (epoch {epoch})", "yellow"
-        case entries.ExecutionSuspended(on):
-            return f"waits on {', '.join(words.on(one) for one in on)}", _WAIT
+        case entries.ExecutionSuspended(on, _, others):
+            return words.waits(on, others), _WAIT
         case entries.ExecutionPaused(reason):
             return _with_reason("paused", reason), "yellow"
         case entries.ExecutionUnpaused(reason):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from flowli.cli.shell import FlowliCommand
 
 if TYPE_CHECKING:
     from flowli.adapters.projection import ExecutionRow, Page
-    from flowli.cli.render.screen import Cell
+    from flowli.cli.render.screen import Cell, Screen
     from flowli.domain.data import Data
     from flowli.timestamp import Timestamp
 
@@ -28,7 +29,7 @@ def _detail(row: ExecutionRow, now: Timestamp) -> str:
     from flowli.cli.render import words
 
     if row.error is not None:
-        return " ".join(str(row.error).split())
+        return words.error(row.error)
     return ", ".join(words.on(wait, now) for wait in row.waits_on) or row.reason
 
 
@@ -75,6 +76,7 @@ COLUMNS: dict[str, Column] = {
 }
 """What can stand beside the id, by the name that ``--columns`` takes."""
 
+_ID = re.compile(r"\b([0-9a-f]{8}-[0-9a-f]{4})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.ASCII)
 _SHOWN = "workflow,status,age,detail"
 
 
@@ -120,8 +122,13 @@ def table(session: Session, rows: tuple[ExecutionRow, ...], names: list[str], no
 
     screen = session.screen
     ids = words.prefixes(row.eid for row in rows) if screen.narrow else {row.eid: str(row.eid) for row in rows}
-    cells = [[ids[row.eid], *(COLUMNS[name](row, now) for name in names)] for row in rows]
+    cells = [[ids[row.eid], *(_fitting(screen, COLUMNS[name](row, now)) for name in names)] for row in rows]
     screen.table(("EXECUTION", *(name.upper() for name in names)), cells)
+
+
+def _fitting(screen: Screen, cell: Cell) -> Cell:
+    """Where there is no room for whole ids, their beginnings."""
+    return _ID.sub(r"\1", cell) if screen.narrow and isinstance(cell, str) else cell
 
 
 def _names(text: str) -> list[str]:

@@ -56,7 +56,7 @@ def _print(session: Session, view: ExecutionView, fold: JournalFold, *, values: 
     else:
         screen.line("no frame" if view.status.terminal else "no frame yet")
     if view.error is not None:
-        screen.line(("error: " + " ".join(str(view.error).split()), "red"))
+        screen.paragraph((f"error: {words.error(view.error)}", "red"))
     for anomaly in fold.anomalies:
         screen.line((f"anomaly at entry {anomaly.seq}: {anomaly.problem}", "yellow"))
 

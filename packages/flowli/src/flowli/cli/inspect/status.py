@@ -73,7 +73,7 @@ def _end(view: ExecutionView, value: Data) -> list[tuple[str, Cell]]:
         took = words.duration(view.ended_at - view.execution.created_at)
         fields.append(("ended", f"{words.instant(view.ended_at)} (after {took})"))
     if view.error is not None:
-        fields.append(("error", (" ".join(str(view.error).split()), "red")))
+        fields.append(("error", (words.error(view.error), "red")))
     elif view.status.value == "completed":
         fields.append(("value", words.short(value, 500)))
     elif view.reason:

@@ -59,7 +59,7 @@ def _rows(node: _Node, indent: str, now: Timestamp, *, guides: bool, values: boo
     last = len(shown) + len(node.children) - 1
     for number, attempt in enumerate(shown):
         branch = _branch(guides, number == last)
-        error = "" if attempt.error is None else str(attempt.error)
+        error = "" if attempt.error is None else words.error(attempt.error)
         state = "failed" if attempt.error else "ended" if attempt.ended_at else "running"
         label = f"{indent}{branch}attempt {attempt.number}"
         yield Row(label, "", words.status(state), _time(attempt.started_at, attempt.ended_at, now), _one_line(error))

@@ -9,12 +9,13 @@ from typing import assert_never
 
 from flowli.cli.render.screen import Cell
 from flowli.domain.data import Data
+from flowli.domain.errors import ErrorInfo
 from flowli.domain.ids import Eid
 from flowli.domain.provenance import Actor
 from flowli.domain.waits import On, OnChannel, OnChild, OnOperator, OnStep, OnTimer
 from flowli.timestamp import Timestamp
 
-__all__ = ["actor", "ago", "duration", "instant", "on", "prefixes", "short", "status"]
+__all__ = ["actor", "ago", "duration", "error", "instant", "on", "prefixes", "short", "status", "waits"]
 
 _PREFIX = 13
 
@@ -83,6 +84,17 @@ def on(wait: On, now: Timestamp | None = None) -> str:
             return f"an operator: {cause}" + (f" ({reason})" if reason else "")
         case _:
             assert_never(wait)
+
+
+def waits(on_these: Iterable[On], others: int) -> str:
+    """What an execution waits on, of which ``others`` are not named."""
+    return "waits on " + ", ".join(map(on, on_these)) + (f" and {others} more" if others else "")
+
+
+def error(found: ErrorInfo) -> str:
+    """An error on one line, its class without the module."""
+    name = found.type.rpartition(".")[2]
+    return " ".join(f"{name}: {found.message}".split()) if found.message else name
 
 
 def actor(who: Actor) -> str:

@@ -12,7 +12,7 @@ from flowli.domain.ids import Fid
 from flowli.domain.provenance import Provenance
 from flowli.domain.waits import On, OnChannel, OnChild, OnOperator, OnStep, OnTimer
 from flowli.runtime.insight.inspection import Inspection
-from flowli.runtime.insight.reasons.case import actor, when
+from flowli.runtime.insight.reasons.case import actor, said, when
 from flowli.timestamp import Timestamp
 
 __all__ = ["Moment", "timeline"]
@@ -88,8 +88,9 @@ def _text(entry: JournalEntry) -> str:
             return f"begun by {entry.by.site.worker_id}"
         case e.ExecutionResumed(epoch, reasons):
             return f"taken over by {entry.by.site.worker_id} (epoch {epoch}): {', '.join(reasons) or 'no reason'}"
-        case e.ExecutionSuspended(on):
-            return "suspended; waits for " + (", ".join(map(_on, on)) or "the next worker")
+        case e.ExecutionSuspended(on, _, others):
+            more = f" and {others} more" if others else ""
+            return "suspended; waits for " + (", ".join(map(_on, on)) or "the next worker") + more
         case e.ExecutionPaused(reason):
             return _why("paused", reason)
         case e.ExecutionUnpaused(reason):
@@ -105,7 +106,7 @@ def _text(entry: JournalEntry) -> str:
         case e.ExecutionCompleted():
             return "completed"
         case e.ExecutionFailed(error):
-            return f"failed: {_line(error)}"
+            return f"failed: {said(error)}"
         case e.ExecutionCancelled(reason):
             return _why("cancelled", reason)
         case e.UnknownBody():
@@ -122,7 +123,7 @@ def _frame(body: e.AnyFrameBody) -> str:
             return f"{_name(fid)} completed"
         case e.FrameFailed(fid, attempt, error, _, retry_at):
             again = f"; again at {when(retry_at)}" if retry_at is not None else ""
-            return f"{_name(fid)} failed in attempt {attempt}: {_line(error)}{again}"
+            return f"{_name(fid)} failed in attempt {attempt}: {said(error)}{again}"
         case e.FrameDeferred(fid, _, until):
             return f"{_name(fid)} asks to be run again at {when(until)}"
         case e.FrameCancelled(fid, _, why):
@@ -159,7 +160,3 @@ def _name(fid: Fid) -> str:
 
 def _why(text: str, reason: str) -> str:
     return f"{text}: {' '.join(reason.split())}" if reason else text
-
-
-def _line(error: object) -> str:
-    return " ".join(str(error).split())

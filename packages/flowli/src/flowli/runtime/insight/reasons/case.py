@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from flowli import codec
+from flowli.domain.errors import ErrorInfo
 from flowli.domain.ids import Eid, Fid
 from flowli.domain.memo import Frame
 from flowli.domain.provenance import Actor
@@ -16,7 +17,7 @@ from flowli.runtime.insight.inspection import Inspection
 from flowli.runtime.insight.reasons.names import Reason
 from flowli.timestamp import Timestamp
 
-__all__ = ["Case", "act", "actor", "counted", "told_progress", "when", "whole"]
+__all__ = ["Case", "act", "actor", "counted", "said", "told_progress", "when", "whole"]
 
 
 def act(text: str, *words: object, fill: Iterable[str] = ()) -> NextAction:
@@ -37,6 +38,14 @@ def actor(who: Actor) -> str:
 def whole(sentence: str) -> str:
     """A sentence with its capital and its full stop."""
     return sentence[:1].upper() + sentence[1:].rstrip(".") + "."
+
+
+def said(error: ErrorInfo | None) -> str:
+    """An error on one line, its class without the module."""
+    if error is None:
+        return "no error is recorded"
+    name = error.type.rpartition(".")[2]
+    return " ".join(f"{name}: {error.message}".split()) if error.message else name
 
 
 def counted(number: int, thing: str) -> str:
@@ -101,8 +110,8 @@ class Case:
 
 def told_progress(case: Case, fids: Iterable[Fid]) -> tuple[str, ...]:
     """What steps have said of their progress, one sentence each."""
-    said = [case.seen.progress[fid] for fid in fids if fid in case.seen.progress]
+    shown = [case.seen.progress[fid] for fid in fids if fid in case.seen.progress]
     return tuple(
         f"Step {one.fid} said at {when(one.at)} in attempt {one.attempt}: {codec.canonical(one.value).decode()}"
-        for one in said
+        for one in shown
     )

@@ -7,7 +7,7 @@ from flowli.domain.frames import FrameKind
 from flowli.runtime.insight import places
 from flowli.runtime.insight.culprit import culprit
 from flowli.runtime.insight.explanation import Explanation, Moves
-from flowli.runtime.insight.reasons.case import Case, act, actor, counted, when
+from flowli.runtime.insight.reasons.case import Case, act, actor, counted, said, when
 from flowli.runtime.insight.reasons.names import Reason
 
 __all__ = ["cancelled", "completed", "erased", "failed"]
@@ -54,24 +54,23 @@ def failed(case: Case) -> Explanation | None:
     seen, end = case.seen, case.seen.fold.end
     if not isinstance(end, ExecutionFailed):
         return None
-    frame, what = culprit(case.eid, seen.fold, end), " ".join(str(end.error).split())
+    frame, what = culprit(case.eid, seen.fold, end), said(end.error)
     if frame is None:
         reason, sentence = Reason.FAILED, f"its own code raised at {_ended(case)}: {what}"
     elif frame.kind is FrameKind.CHILD:
         child = frame.metadata.get("eid")
         reason = Reason.CHILD_FAILED
-        sentence = f"child {child} ended without a result, and so it failed at {_ended(case)}: {frame.error}"
+        sentence = f"child {child} ended without a result, and so it failed at {_ended(case)}: {said(frame.error)}"
     elif frame.attempt > 1:
         reason = Reason.RETRIES_EXHAUSTED
         sentence = (
             f"step {frame.fid} failed {counted(frame.attempt, 'time')}, the last one allowed at {_ended(case)}: "
-            f"{frame.error}"
+            f"{said(frame.error)}"
         )
     else:
         reason = Reason.STEP_FAILED
-        sentence = (
-            f"step {frame.fid} failed and may not be tried again, and so it failed at {_ended(case)}: {frame.error}"
-        )
+        why = said(frame.error)
+        sentence = f"step {frame.fid} failed and may not be tried again, and so it failed at {_ended(case)}: {why}"
     actions = [
         act("go on from what failed, in a new execution", "retry", case.eid),
         act("start it again with the same input", "replay", case.eid),

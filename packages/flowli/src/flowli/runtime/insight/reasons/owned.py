@@ -10,7 +10,7 @@ from flowli.domain.waits import OnOperator
 from flowli.runtime.insight import places
 from flowli.runtime.insight.explanation import Explanation, Moves
 from flowli.runtime.insight.inspection import Inspection
-from flowli.runtime.insight.reasons.case import Case, act, actor, counted, told_progress, when
+from flowli.runtime.insight.reasons.case import Case, act, actor, counted, said, told_progress, when
 from flowli.runtime.insight.reasons.names import Reason
 
 __all__ = ["cancelling", "owner_lost", "running_code", "running_step"]
@@ -132,4 +132,6 @@ def _deaths(case: Case) -> tuple[str, ...]:
 
 
 def _errors(steps: list[Frame]) -> tuple[str, ...]:
-    return tuple(f"The attempt before of {one.fid} failed: {one.error}." for one in steps if one.error is not None)
+    return tuple(
+        f"The attempt before of {one.fid} failed: {said(one.error)}." for one in steps if one.error is not None
+    )

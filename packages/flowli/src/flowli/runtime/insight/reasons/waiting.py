@@ -9,7 +9,7 @@ from flowli.domain.waits import OnChannel, OnChild, OnOperator, OnStep, OnTimer
 from flowli.runtime.insight import places
 from flowli.runtime.insight.explanation import Explanation, Moves, NextAction
 from flowli.runtime.insight.inspection import Wait
-from flowli.runtime.insight.reasons.case import Case, act, told_progress, when, whole
+from flowli.runtime.insight.reasons.case import Case, act, said, told_progress, when, whole
 from flowli.runtime.insight.reasons.names import Reason
 from flowli.runtime.insight.reasons.queued import start_worker
 
@@ -99,7 +99,7 @@ def _sentence(case: Case, reason: Reason, wait: Wait) -> str:
             return f"step {wait.fid} asked to be run again at {when(due_at)}"
         case OnTimer(due_at):
             return (
-                f"step {wait.fid} failed ({_one_line(frame.error)}) and is tried again at {when(due_at)}, "
+                f"step {wait.fid} failed ({said(frame.error)}) and is tried again at {when(due_at)}, "
                 f"attempt {frame.attempt + 1}"
             )
         case OnOperator(cause):
@@ -182,7 +182,3 @@ def _lease_name(case: Case, channel: str) -> str:
 
 def _name(channel: str) -> str:
     return channel.rpartition(".")[2]
-
-
-def _one_line(error: object) -> str:
-    return " ".join(str(error).split())
