@@ -22,14 +22,21 @@ def include(app: FastAPI, prefix: str) -> tuple[str, ...]:
     for name, router in loaded.items():
         if not isinstance(router, APIRouter):
             raise PluginError(
-                f"The API router {name!r} loads a {type(router).__name__}; return a flowli_api.public.ApiRouter."
+                f"The API router {name!r} loads a {type(router).__name__}; return a flowli.api.ApiRouter."
             )
-        for route in router.routes:
-            if not isinstance(route, ApiRoute):
-                path = getattr(route, "path", route)
-                raise PluginError(
-                    f"Route {path} of the API router {name!r} does not say what it requires. Make the router with "
-                    "flowli_api.public.ApiRouter and mark the route with @requires(...)."
-                )
+        _check(name, router)
         app.include_router(router, prefix=f"{prefix}/{name}")
     return tuple(loaded)
+
+
+def _check(name: str, router: APIRouter) -> None:
+    for route in router.routes:
+        inner = getattr(route, "original_router", None)  # a router within the router
+        if isinstance(inner, APIRouter):
+            _check(name, inner)
+        elif not isinstance(route, ApiRoute):
+            path = getattr(route, "path", type(route).__name__)
+            raise PluginError(
+                f"Route {path} of the API router {name!r} does not say what it requires. Make the router with "
+                "flowli.api.ApiRouter and mark the route with @requires(...)."
+            )

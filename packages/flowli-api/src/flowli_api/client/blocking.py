@@ -89,7 +89,6 @@ class Client:
 
     def each_execution(self, filters: Mapping[str, object] | None = None) -> list[ExecutionSummary]:
         """All executions that fit, the newest first."""
-
         self._check_open()
 
         async def collect() -> list[ExecutionSummary]:
