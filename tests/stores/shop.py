@@ -24,3 +24,15 @@ def work(order: str, number: int) -> str:
 @registry.workflow
 async def fulfil(ctx: Context, order: str, steps: int = 5) -> list[str]:
     return [await ctx.step(work, order, number) for number in range(1, steps + 1)]
+
+
+@registry.workflow
+async def nap(ctx: Context, order: str, seconds: float) -> str:
+    await ctx.sleep(seconds)
+    return await ctx.step(work, order, 1)
+
+
+@registry.workflow
+async def parcel(ctx: Context, order: str) -> str:
+    message = await ctx.receive("arrived")
+    return f"{await ctx.step(work, order, 1)} {message}"
