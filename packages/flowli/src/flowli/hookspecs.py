@@ -317,7 +317,7 @@ def flowli_explainers() -> list[ExplainerType]:
     Result: ``ExplainerType`` descriptors; ``load`` returns the explainer.
     Implemented by: a distribution of patterns whose waits mean more than their channel's name.
     Broken: reported and skipped; the engine runs on without it.
-    Since: 0.2.0. Read by: nothing in this version yet.
+    Since: 0.2.0. Read by: ``flowli.runtime.insight``.
 
     Example::
 
