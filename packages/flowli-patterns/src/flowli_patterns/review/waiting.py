@@ -73,6 +73,11 @@ class Waiting:
         self._state = ReviewState(review, request, request.requester or ctx.started_by.id)
 
     async def run(self) -> Decision[Any]:
+        """Steps 1 to 4; the decision that stands, its form plain.
+
+        Raises:
+            ReviewExpired: the deadline has passed, and no verdict stands for it.
+        """
         await self._announce("opened", request=to_data(self._request, Request, path="request"))
         await self._tell("opened", self._state.deciders)
         try:

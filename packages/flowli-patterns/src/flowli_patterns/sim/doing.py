@@ -123,8 +123,8 @@ async def _drive_delegate(client: Client) -> None:
 
 
 async def _consume(client: Client) -> None:
-    async def shout(work: Delegate) -> str:
-        return str(work.payload).upper()
+    async def shout(delegate: Delegate) -> str:
+        return str(delegate.payload).upper()
 
     engine = client.engine
     await Consumer(engine.ports, "agents", shout, site=engine.site, world=engine.world, ttl_s=6.0).run()
