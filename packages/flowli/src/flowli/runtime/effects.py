@@ -7,15 +7,14 @@ from typing import Any
 
 import structlog
 
-from flowli import codec
 from flowli.domain.channels import Message
 from flowli.domain.data import Data, Scalar
 from flowli.domain.entries import START, Announced, AttributesSet, ControlBody, ControlEntry, TaskEnqueued
-from flowli.domain.errors import PayloadTooLarge
 from flowli.domain.execution import Execution
 from flowli.domain.ids import Eid, Fid
 from flowli.domain.provenance import Provenance
 from flowli.domain.tasks import Task, TaskKind
+from flowli.runtime.limits import check_size
 from flowli.runtime.protocols.deliver import check_receiver, deliver, sent_before
 from flowli.runtime.protocols.named_lease import leave_lease, take_lease
 from flowli.runtime.registry import Registry
@@ -185,9 +184,4 @@ class Effects:
 
     def _check_size(self, what: str, value: Data) -> None:
         """Refuse a value over the limit; the frame fails with that, once and for all."""
-        size, limit = len(codec.canonical(value)), self._services.config.max_value_bytes
-        if size > limit:
-            raise PayloadTooLarge(
-                f"{what} has {size:,} bytes and the limit is {limit:,} (EngineConfig.max_value_bytes); "
-                "store it elsewhere and pass a reference"
-            )
+        check_size(what, value, self._services.config.max_value_bytes)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
-from flowli import codec
 from flowli.domain.data import Data
-from flowli.domain.errors import PayloadTooLarge
 from flowli.domain.ids import Eid, parse_eid
 from flowli.domain.ports import Ports
 from flowli.domain.provenance import Actor, ActorKind, Provenance, Site
 from flowli.runtime.announcer import Announcer
 from flowli.runtime.config import EngineConfig
 from flowli.runtime.hub import Hub
+from flowli.runtime.limits import check_size
 from flowli.runtime.registry import Registry
 from flowli.runtime.services import Services
 from flowli.world import SYSTEM, World
@@ -71,12 +70,7 @@ class EngineBase:
 
     def _check_size(self, path: str, data: Data) -> None:
         """Refuse a value over the limit."""
-        size, limit = len(codec.canonical(data)), self.config.max_value_bytes
-        if size > limit:
-            raise PayloadTooLarge(
-                f"{path} has {size:,} bytes and the limit is {limit:,} (EngineConfig.max_value_bytes); "
-                "store it elsewhere and pass a reference"
-            )
+        check_size(path, data, self.config.max_value_bytes)
 
 
 def _limited(config: EngineConfig, protecting: PortsCodec | None) -> EngineConfig:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flowli import codec
 from flowli.domain.data import Data
 from flowli.domain.entries import ControlEntry
-from flowli.domain.errors import PayloadTooLarge
 from flowli.domain.execution import Execution
 from flowli.domain.ids import FrameRef
+from flowli.runtime.limits import check_size
 from flowli.runtime.protocols.start import created, put_start
 from flowli.runtime.replay.calls import LiveFrame, StartChild
 from flowli.runtime.services import Services
@@ -23,12 +22,7 @@ async def start_child(services: Services, parent: Execution, frame: LiveFrame, a
     Raises:
         PayloadTooLarge: its arguments are over the limit.
     """
-    size, limit = len(codec.canonical(action.args)), services.config.max_value_bytes
-    if size > limit:
-        raise PayloadTooLarge(
-            f"the arguments of child '{action.workflow}' have {size:,} bytes and the limit is {limit:,} "
-            "(EngineConfig.max_value_bytes); store the data elsewhere and pass a reference"
-        )
+    check_size(f"what child '{action.workflow}' is given", action.args, services.config.max_value_bytes)
     by = replace(services.provenance(), at=frame.started_at or parent.created_at)
     child = Execution(
         eid=action.eid,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from flowli import codec
 from flowli.domain.data import Data
 from flowli.domain.entries import ControlEntry, TaskEnqueued
-from flowli.domain.errors import PayloadTooLarge
 from flowli.domain.execution import Execution
+from flowli.runtime.limits import check_size
 from flowli.runtime.protocols.detached import StepOrder, StepRun, put_step, read_step_end, step_task
 from flowli.runtime.replay.calls import RunStep
 from flowli.runtime.services import Services
@@ -39,12 +38,7 @@ async def detach(
     end = await read_step_end(services.ports, run) if again else None
     if end is not None:
         return end.to_data()
-    size, limit = len(codec.canonical(action.arguments)), services.config.max_value_bytes
-    if size > limit:
-        raise PayloadTooLarge(
-            f"the arguments of step '{action.step}' have {size:,} bytes and the limit is {limit:,} "
-            "(EngineConfig.max_value_bytes); store the data elsewhere and pass a reference"
-        )
+    check_size(f"what step '{action.step}' is given", action.arguments, services.config.max_value_bytes)
     order = StepOrder(
         run,
         action.step,
@@ -57,8 +51,9 @@ async def detach(
     )
     by = services.provenance(epoch=epoch)
     task = await put_step(services.ports, services.hub, order, queue, by)
-    said = TaskEnqueued(execution.eid, queue, str(task.kind), task.task_id)
-    services.announcer.post([ControlEntry(said, by)])
+    if task is not None:
+        said = TaskEnqueued(execution.eid, queue, str(task.kind), task.task_id)
+        services.announcer.post([ControlEntry(said, by)])
     return None
 
 

@@ -31,7 +31,6 @@ from flowli.domain.entries import (
     JournalEntry,
     Position,
 )
-from flowli.domain.errors import PayloadTooLarge
 from flowli.domain.execution import Execution
 from flowli.domain.frames import FrameKind, FrameStatus
 from flowli.domain.ids import child_eid
@@ -40,6 +39,7 @@ from flowli.domain.provenance import Actor, ActorKind, Code, Provenance
 from flowli.domain.waits import OnChild, OnOperator, OnStep
 from flowli.runtime.context import Context
 from flowli.runtime.effects import Effects
+from flowli.runtime.limits import check_size
 from flowli.runtime.owner.alarm import Alarm
 from flowli.runtime.owner.channels import ChannelReader
 from flowli.runtime.owner.commits import Commits
@@ -158,12 +158,7 @@ class Owner:
 
     def _encode(self, value: Any) -> Data:
         data = codec.to_data(value, codec.return_hint(self.workflow.fn), path="result")
-        size, limit = len(codec.canonical(data)), self.services.config.max_value_bytes
-        if size > limit:
-            raise PayloadTooLarge(
-                f"the result of the workflow has {size:,} bytes and the limit is {limit:,} "
-                "(EngineConfig.max_value_bytes); store the data elsewhere and return a reference"
-            )
+        check_size("the result of the workflow", data, self.services.config.max_value_bytes, verb="return")
         return data
 
     def tell(self, event: Event) -> None:

@@ -15,7 +15,8 @@ import structlog
 
 from flowli import codec
 from flowli.domain.data import Data
-from flowli.domain.errors import Defer, LeaseLost, PayloadTooLarge, UsageError
+from flowli.domain.errors import Defer, LeaseLost, UsageError
+from flowli.runtime.limits import check_size
 from flowli.runtime.owner.attempt_logs import AttemptLogs
 from flowli.runtime.protocols.retry import Deferred, Failed, judge
 from flowli.runtime.replay.calls import RunStep
@@ -228,12 +229,7 @@ class StepRunner:
 
     def _encode(self, value: Any, hint: Any) -> Data:
         data = codec.to_data(value, hint, path="result")
-        size = len(codec.canonical(data))
-        if size > self._max_value_bytes:
-            raise PayloadTooLarge(
-                f"the result has {size} bytes and the limit is {self._max_value_bytes} (max_value_bytes); "
-                "keep large data elsewhere and return a reference to it"
-            )
+        check_size("the result", data, self._max_value_bytes, verb="return")
         return data
 
 

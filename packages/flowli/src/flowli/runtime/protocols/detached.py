@@ -162,12 +162,12 @@ def step_task(run: StepRun, queue: str, priority: int, by: Provenance, payload: 
     )
 
 
-async def put_step(ports: Ports, hub: Hub, order: StepOrder, queue: str, by: Provenance) -> Task:
-    """Step 3."""
+async def put_step(ports: Ports, hub: Hub, order: StepOrder, queue: str, by: Provenance) -> Task | None:
+    """Step 3; None if the task is there already."""
     task = step_task(order.run, queue, order.priority, by, codec.dump(order))
-    await ports.queue.enqueue(task)
+    put = await ports.queue.enqueue(task)
     hub.wake_queue(queue)
-    return task
+    return task if put else None
 
 
 async def read_step_end(ports: Ports, run: StepRun) -> StepEnd | None:
