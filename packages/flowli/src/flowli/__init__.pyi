@@ -29,4 +29,9 @@ from flowli.runtime import Worker as Worker
 from flowli.runtime import check_cancelled as check_cancelled
 from flowli.runtime import heartbeat as heartbeat
 from flowli.runtime import step_info as step_info
+from flowli.runtime.insight import Explanation as Explanation
+from flowli.runtime.insight import Inspection as Inspection
+from flowli.runtime.insight import Moves as Moves
+from flowli.runtime.insight import NextAction as NextAction
+from flowli.runtime.insight import Pointers as Pointers
 from flowli.timestamp import Timestamp as Timestamp

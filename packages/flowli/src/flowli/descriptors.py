@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from flowli.cairn.store import ObjectStore
     from flowli.domain.ports import Ports
     from flowli.runtime import Registry
+    from flowli.runtime.insight import Explainer
     from flowli.world import World
 else:  # the parameter of a generic base is not looked at when the program runs, and its import is what must not happen
-    Command = Registry = object
+    Command = Explainer = Registry = object
 
 __all__ = [
     "DESCRIPTORS",
@@ -263,7 +264,7 @@ class EngineExtensionType(Descriptor[object]):
     hook = "flowli_engine_extensions"
 
 
-class ExplainerType(Descriptor[object]):
+class ExplainerType(Descriptor[Explainer]):
     """Reasons that a pattern adds to ``explain``."""
 
     __slots__ = ()

@@ -314,7 +314,8 @@ def flowli_explainers() -> list[ExplainerType]:
     """Reasons that a pattern adds to ``explain``: why an execution waits.
 
     When: ``load`` runs when an execution is explained.
-    Result: ``ExplainerType`` descriptors; ``load`` returns the explainer.
+    Result: ``ExplainerType`` descriptors; ``load`` returns the explainer, an async function that is given the
+            ``Inspection`` of the execution and the ports, and returns an ``Explanation`` or None. It never writes.
     Implemented by: a distribution of patterns whose waits mean more than their channel's name.
     Broken: reported and skipped; the engine runs on without it.
     Since: 0.2.0. Read by: ``flowli.runtime.insight``.

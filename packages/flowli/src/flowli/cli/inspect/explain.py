@@ -36,12 +36,10 @@ def explain(eid: str) -> None:
     """
 
     async def body(session: Session) -> None:
-        from flowli.runtime import insight
-
         engine = session.engine
         session.teach()
         seen = await engine.inspect(await session.eid(eid))
-        told = insight.explain(seen, engine.explainers)
+        told = await engine.explain(seen)
         if session.screen.json_wanted:
             session.screen.json({"at": str(seen.at), "status": seen.fold.status.value, **_data(told)})
         else:

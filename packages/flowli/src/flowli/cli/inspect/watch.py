@@ -45,8 +45,6 @@ def watch(eid: str, interval: timedelta) -> None:
     """
 
     async def body(session: Session) -> None:
-        from flowli.runtime import insight
-
         engine, world = session.engine, session.engine.world
         session.teach()
         found = await session.eid(eid)
@@ -55,7 +53,7 @@ def watch(eid: str, interval: timedelta) -> None:
         looked_s = world.monotonic_s()
         try:
             while True:
-                view.update(seen, insight.explain(seen, engine.explainers))
+                view.update(seen, await engine.explain(seen))
                 if seen.fold.end is not None:
                     break
                 await world.sleep(max(interval.total_seconds(), 0.05))
@@ -66,8 +64,8 @@ def watch(eid: str, interval: timedelta) -> None:
         finally:
             view.close()
         if seen.fold.status.value != "completed":
-            told = insight.explain(seen, {}).sentence
-            raise CommandFailed(f"execution {found} {seen.fold.status}: {told}", ExitCode.REFUSED, "NotCompleted")
+            message = f"execution {found} {seen.fold.status}; `flowli explain {found}` says why and what moves it"
+            raise CommandFailed(message, ExitCode.REFUSED, "NotCompleted")
 
     run(body)
 
@@ -134,7 +132,8 @@ def _drawn(seen: Inspection, told: Explanation) -> Group:
     ]
     lines += aligned(("FRAME", "KIND", "STATUS", "TIME", "DETAIL"), rows) if rows else []
     texts = [Text.assemble(*cells, no_wrap=True, overflow="ellipsis") for cells in lines]
-    return Group(*texts, Text(), Text(told.sentence, style="bold"), *(Text(f"  {one.command}") for one in _hints(told)))
+    hints = [Text(f"  {one.command}") for one in _hints(told)]
+    return Group(*texts, Text(), Text(told.sentence, style="bold"), Text(), *hints)
 
 
 def _hints(told: Explanation) -> list[NextAction]:

@@ -36,9 +36,14 @@ class InsightVerbs(EngineBase):
         """
         return await insight.inspect(self.services, as_eid(eid), self.known_code)
 
-    async def explain(self, eid: Eid | str) -> Explanation:
-        """Why it stands where it stands: one reason, one sentence, the evidence, and the commands that move it."""
-        return insight.explain(await self.inspect(eid), self.explainers)
+    async def explain(self, eid: Eid | str | Inspection) -> Explanation:
+        """Why it stands where it stands: one reason, one sentence, the evidence, and the commands that move it.
+
+        Args:
+            eid: the execution, or what ``inspect`` has found.
+        """
+        seen = eid if isinstance(eid, Inspection) else await self.inspect(eid)
+        return await insight.explain(seen, self.explainers, self.ports)
 
     async def timeline(self, eid: Eid | str, *, values: bool = False) -> tuple[Moment, ...]:
         """What happened, in order.
