@@ -14,6 +14,7 @@ from flowli.cairn.store import Capabilities, Object, Page
 from flowli.cairn.write import Gone, Lost, Unknown, Won
 from flowli.world import World
 from flowli_store_lmdb import environment
+from flowli_store_lmdb.conditions import refused_by
 from flowli_store_lmdb.config import LmdbConfig
 from flowli_store_lmdb.errors import translated
 from flowli_store_lmdb.listing import page_of
@@ -22,8 +23,6 @@ from flowli_store_lmdb.records import Record, pack, split, unpack
 T = TypeVar("T")
 Verdict: TypeAlias = Won | Lost | Gone | Unknown
 
-_THREADS = 8
-
 
 class LmdbStore:
     """A bucket in one LMDB file. It has one writer at a time, in all processes: so conditions hold when it writes."""
@@ -31,7 +30,7 @@ class LmdbStore:
     def __init__(self, config: LmdbConfig, *, world: World) -> None:
         self._config, self._world = config, world
         self._env = environment.acquire(config)
-        self._threads = world.pool("flowli-lmdb", _THREADS)
+        self._threads = world.pool("flowli-lmdb", 8)
 
     @classmethod
     def from_url(cls, url: str, *, world: World) -> LmdbStore:
@@ -92,7 +91,7 @@ class LmdbStore:
             txn = self._env.begin(write=True)
             try:
                 records = unpack(txn.get(head))
-                refused = _refused(records.get(tail), if_absent, if_version)
+                refused = refused_by(records.get(tail), if_absent, if_version)
                 if refused is not None:
                     txn.abort()
                     return refused
@@ -117,9 +116,3 @@ class LmdbStore:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
         except lmdb.Error as error:
             raise translated(self._config.path, error) from error
-
-
-def _refused(found: Record | None, if_absent: bool, if_version: str | None) -> Lost | Gone | None:
-    if found is None:
-        return None if if_version is None else Gone()
-    return Lost() if if_absent or if_version not in (None, found.version) else None
