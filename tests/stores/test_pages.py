@@ -55,15 +55,17 @@ def rights(asked: Asked) -> str:
     return "s3:PutObject" if asked.method == "PUT" else "s3:DeleteObject"
 
 
-def granted(path: Path) -> set[str]:
-    (policy,) = blocks(path, "json")
+def granted(path: Path, number: int = 0) -> set[str]:
+    """The rights in one of the policies of a page."""
+    policy = blocks(path, "json")[number]
     actions = [one["Action"] for one in json.loads(policy)["Statement"]]
     return {action for one in actions for action in ([one] if isinstance(one, str) else one)}
 
 
 WORKER = granted(ROOT / "packages/flowli-cairn-s3/README.md")
-SERVICE = granted(ROOT / "docs/how-to/s3.md")
-READER = {"s3:GetObject", "s3:ListBucket"}
+assert granted(ROOT / "docs/how-to/s3.md") == WORKER
+SERVICE = granted(ROOT / "docs/how-to/s3.md", 1)
+READER = granted(ROOT / "docs/how-to/s3.md", 2)
 
 
 class Guard:
