@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flowli.descriptors import CommandType, EngineExtensionType, PatternType
+from flowli.descriptors import ApiRouterType, CommandType, EngineExtensionType, PatternType, SweepJobType
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -39,9 +39,29 @@ def _reviews() -> object:
     return Reviews
 
 
+def _schedules() -> object:
+    from flowli_patterns.schedule.verbs import Schedules
+
+    return Schedules
+
+
+def _schedule_job() -> object:
+    from flowli_patterns.schedule.job import ScheduleJob
+
+    return ScheduleJob()
+
+
 def flowli_engine_extensions() -> list[EngineExtensionType]:
     """What engines have beside their own verbs."""
-    return [EngineExtensionType("reviews", "List, decide and delegate reviews", _reviews)]
+    return [
+        EngineExtensionType("reviews", "List, decide and delegate reviews", _reviews),
+        EngineExtensionType("schedules", "Define schedules, start what they would start", _schedules),
+    ]
+
+
+def flowli_sweep_jobs() -> list[SweepJobType]:
+    """What sweepers do for patterns."""
+    return [SweepJobType("schedules", "Start what schedules are due for", _schedule_job)]
 
 
 def _reviews_command() -> Command:
@@ -56,9 +76,27 @@ def _decide_command() -> Command:
     return decide
 
 
+def _schedules_command() -> Command:
+    from flowli_patterns.cli.schedules import schedules
+
+    return schedules
+
+
 def flowli_commands() -> list[CommandType]:
     """What operators type."""
     return [
         CommandType("decide", "Decide a review, or hand it to another person", _decide_command),
         CommandType("reviews", "List the reviews that wait for a decision", _reviews_command),
+        CommandType("schedules", "Define, pause and look at schedules", _schedules_command),
     ]
+
+
+def _router() -> object:
+    from flowli_patterns.api import router
+
+    return router
+
+
+def flowli_api_routers() -> list[ApiRouterType]:
+    """What the HTTP service has under ``/v1/reviews``."""
+    return [ApiRouterType("reviews", "List, decide and delegate reviews", _router)]

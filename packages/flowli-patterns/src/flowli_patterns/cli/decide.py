@@ -53,7 +53,7 @@ def decide(
     whole = _whole_form(data, pairs)
 
     async def body(session: Session) -> None:
-        from flowli_patterns.cli.reviews import view_data
+        from flowli_patterns.review.shown import view_data
         from flowli_patterns.review.verbs import Reviews
 
         reviews = Reviews(session.engine)

@@ -12,11 +12,10 @@ from flowli.cli.shell import FlowliCommand
 
 if TYPE_CHECKING:
     from flowli.cli.render.screen import Cell
-    from flowli.domain.data import Data
     from flowli.timestamp import Timestamp
     from flowli_patterns.review.inbox import ReviewView
 
-__all__ = ["reviews", "view_data"]
+__all__ = ["reviews"]
 
 
 @click.command(cls=FlowliCommand)
@@ -39,6 +38,7 @@ def reviews(status: str, workflow: str | None, who: str | None, groups: tuple[st
     """
 
     async def body(session: Session) -> None:
+        from flowli_patterns.review.shown import view_data
         from flowli_patterns.review.verbs import Reviews
 
         wanted = None if status == "all" else status
@@ -72,39 +72,3 @@ def _detail(view: ReviewView) -> str:
     who = ", ".join(view.state.deciders) or "anyone"
     needed = view.state.request.approvals
     return f"{who}; {len(view.state.votes)} of {needed} votes" if needed > 1 else who
-
-
-def view_data(view: ReviewView) -> dict[str, Data]:
-    """A review in its JSON form."""
-    from flowli.codec import to_data
-    from flowli_patterns.review.forms import FormField
-    from flowli_patterns.review.model import Vote
-
-    request, decision = view.state.request, view.decision
-    fields = to_data(request.form, tuple[FormField, ...], path="form")
-    made: Data = None
-    if decision is not None:
-        made = {
-            "verdict": decision.verdict,
-            "by": list(decision.by),
-            "decided_at": decision.decided_at.isoformat(),
-            "comment": decision.comment,
-            "form": decision.form,
-            "expired": decision.expired,
-        }
-    return {
-        "review": view.review,
-        "eid": str(view.eid),
-        "workflow": view.workflow,
-        "subject": view.subject,
-        "data": request.data,
-        "status": view.status,
-        "opened_at": str(view.opened_at),
-        "deadline": None if request.deadline is None else str(request.deadline),
-        "verdicts": None if request.verdicts is None else list(request.verdicts),
-        "approvals": request.approvals,
-        "deciders": list(view.state.deciders),
-        "form": fields,
-        "votes": to_data(view.state.votes, tuple[Vote, ...], path="votes"),
-        "decision": made,
-    }
