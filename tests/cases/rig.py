@@ -32,6 +32,12 @@ Fleet = _FLEET.Fleet
 Died = _FLEET.Died
 
 
+def new_fleet(kind: str, folder: Path) -> Any:
+    """A fleet in a folder of its own."""
+    folder.mkdir()
+    return Fleet(kind, folder)
+
+
 class Wire:
     """The stores of one process, with what goes wrong there."""
 
