@@ -25,6 +25,7 @@ _ORDER = (
     Reason.DEFERRED,
     Reason.SLEEPING,
 )
+_OUTSIDE = frozenset(_ORDER[1:5])
 _LEASE, _UPDATE = "_lease-", "_update-"
 
 
@@ -36,12 +37,11 @@ def waiting(case: Case) -> Explanation | None:
     ranked = sorted(waits, key=lambda wait: (_ORDER.index(_reason(case, wait)), wait.seq, wait.fid))
     first = ranked[0]
     reason = _reason(case, first)
-    moves = Moves.OUTSIDE if reason in _ORDER[1:5] else Moves.ITSELF
     held = whole(f"{case.owner} holds it meanwhile") if case.seen.owned else ""
     return case.is_because(
         reason,
         _sentence(case, reason, first),
-        moves,
+        _mover(case, reason, first),
         *_actions(case, reason, first),
         journal=(wait.seq for wait in ranked),
         keys=(key for wait in ranked for key in _places(case, wait)),
@@ -52,6 +52,13 @@ def waiting(case: Case) -> Explanation | None:
             *_unread(case, first),
         ),
     )
+
+
+def _mover(case: Case, reason: Reason, wait: Wait) -> Moves:
+    if isinstance(wait.on, OnStep) and (step := case.seen.step(wait.on.fid)) is not None and step.holder is None:
+        works = step.paused is None and step.worker is not None and step.worker.fresh(case.seen.at)
+        return Moves.ITSELF if works else Moves.OPERATOR
+    return Moves.OUTSIDE if reason in _OUTSIDE else Moves.ITSELF
 
 
 def _reason(case: Case, wait: Wait) -> Reason:
