@@ -161,6 +161,10 @@ class Client:
         """``Engine.signal``."""
         return self._do(self._engine.signal, eid, channel, payload, key=key, correlation=correlation, actor=actor)
 
+    def deliver(self, eid: Eid | str, channel: str, value: object = None, *, task_id: str, **options: Any) -> int:
+        """``Engine.deliver``."""
+        return self._do(self._engine.deliver, eid, channel, value, task_id=task_id, **options)
+
     def broadcast(
         self,
         channel: str,

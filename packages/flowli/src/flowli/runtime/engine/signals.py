@@ -5,8 +5,9 @@ from __future__ import annotations
 from flowli import codec
 from flowli.domain.channels import Message, global_channel, scoped_channel
 from flowli.domain.data import Data
+from flowli.domain.delegate import Answer, AnswerOutcome
 from flowli.domain.entries import START
-from flowli.domain.errors import DispatchConflict, NotAllowed
+from flowli.domain.errors import DispatchConflict, ErrorInfo, NotAllowed
 from flowli.domain.ids import Eid, check_key
 from flowli.domain.provenance import Actor
 from flowli.runtime.engine.base import EngineBase, as_eid
@@ -16,7 +17,7 @@ __all__ = ["SignalVerbs"]
 
 
 class SignalVerbs(EngineBase):
-    """``signal`` and ``broadcast``."""
+    """``signal``, ``deliver`` and ``broadcast``."""
 
     async def signal(
         self,
@@ -47,15 +48,61 @@ class SignalVerbs(EngineBase):
         """
         eid = as_eid(eid)
         message = self._message(scoped_channel(eid, channel), payload, key, correlation, actor)
+        return await self._send_to(eid, message, keyed=key is not None)
+
+    async def deliver(
+        self,
+        eid: Eid | str,
+        channel: str,
+        value: object = None,
+        *,
+        task_id: str,
+        error: BaseException | None = None,
+        correlation: str | None = None,
+        actor: Actor | None = None,
+    ) -> int:
+        """Answer a delegate's task on the channel where the execution waits for it; for whoever did the work without
+        a ``Consumer``. Deliver first and ack the task second: the reverse order can lose the answer.
+
+        Args:
+            eid: the execution that delegated.
+            channel: its reply channel, as in the task's ``reply_to``.
+            value: the result.
+            task_id: of the task; it is answered once, however often this is done.
+            error: why the work failed, in the place of a result.
+            correlation: as in the task.
+            actor: who answers; this process if None.
+
+        Returns:
+            The number of the answer in the channel.
+
+        Raises:
+            UnknownExecution: no such execution; nothing was stored.
+            NotAllowed: it has ended; nothing was stored.
+            DispatchConflict: the task was answered in another way.
+        """
+        eid = as_eid(eid)
+        if error is None:
+            answer = Answer(AnswerOutcome.COMPLETED, codec.to_data(value, path="value"))
+        else:
+            info = codec.error_info(error)
+            # without the traceback, which may differ when the same answer is given again
+            answer = Answer(AnswerOutcome.FAILED, error=ErrorInfo(info.type, info.message))
+        full = scoped_channel(eid, channel.removeprefix(f"{eid}."))
+        message = Message(task_id, full, answer.to_data(), self._by(actor), correlation)
+        self._check_size("the answer", message.payload)
+        return await self._send_to(eid, message, keyed=True)
+
+    async def _send_to(self, eid: Eid, message: Message, *, keyed: bool) -> int:
         try:
             seen = await check_receiver(self.ports, eid, message.channel)
         except NotAllowed:
             # the message of an earlier call with this key may have been the last that it received
-            sent_earlier = None if key is None else await sent_before(self.ports, message)
+            sent_earlier = await sent_before(self.ports, message) if keyed else None
             if sent_earlier is None:
                 raise
             return self._same(sent_earlier, message)
-        after = None if key is None else START
+        after = START if keyed else None
         sent = await deliver(self.ports, self.hub, message, eid=eid, by=message.sent_by, search_after=after, seen=seen)
         return self._same(sent, message)
 
