@@ -6,6 +6,7 @@
     ├── UsageError
     │   ├── UnknownVerdict         the verdict is none of those that the review takes
     │   ├── UnknownReview          no such review in this bucket
+    │   ├── UnknownSchedule        no such schedule in this bucket
     │   ├── FormRefused            the form of a decision has not the fields that it must have
     │   └── NotAllowed
     │       ├── NotADecider        this person may not decide this review
@@ -21,7 +22,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from flowli.domain.errors import ErrorInfo, NotAllowed, Outcome, UsageError
@@ -41,6 +43,7 @@ __all__ = [
     "ReviewDecided",
     "ReviewExpired",
     "UnknownReview",
+    "UnknownSchedule",
     "UnknownVerdict",
 ]
 
@@ -51,6 +54,17 @@ class UnknownVerdict(UsageError):
 
 class UnknownReview(UsageError):
     """No review of that id was opened in this bucket."""
+
+
+class UnknownSchedule(UsageError):
+    """No schedule of that id is defined in this bucket."""
+
+    @classmethod
+    def of(cls, name: str, known: Iterable[str]) -> UnknownSchedule:
+        """The error for ``name``, naming near ones."""
+        near = get_close_matches(name, list(known), n=2)
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "`flowli schedules list` shows what exists"
+        return cls(f"there is no schedule '{name}'; {hint}")
 
 
 class FormRefused(UsageError):

@@ -15,6 +15,7 @@ from flowli_patterns.errors import (
     ReviewDecided,
     ReviewExpired,
     UnknownReview,
+    UnknownSchedule,
     UnknownVerdict,
 )
 from flowli_patterns.fan_out import Done, Failed, fan_out
@@ -24,30 +25,46 @@ from flowli_patterns.review.inbox import ReviewView
 from flowli_patterns.review.model import Decision, Escalation, Notice
 from flowli_patterns.review.verbs import Reviews
 from flowli_patterns.saga import UNDO_RETRY, Saga, saga
+from flowli_patterns.schedule.declare import declare
+from flowli_patterns.schedule.model import CatchUp, Overlap, Schedule
+from flowli_patterns.schedule.verbs import Backfilled, Schedules, ScheduleView
+from flowli_patterns.schedule.when import At, Cron, Every, Ticks
 
 __all__ = [
     "UNDO_RETRY",
     "AlreadyVoted",
+    "At",
+    "Backfilled",
+    "CatchUp",
     "CompensationFailed",
+    "Cron",
     "Decision",
     "DelegateFailed",
     "DelegateTimeout",
     "Done",
     "Escalation",
+    "Every",
     "Failed",
     "FanOutFailed",
     "FormRefused",
     "NotADecider",
     "Notice",
+    "Overlap",
     "ReviewClosed",
     "ReviewDecided",
     "ReviewExpired",
     "ReviewView",
     "Reviews",
     "Saga",
+    "Schedule",
+    "ScheduleView",
+    "Schedules",
     "Tick",
+    "Ticks",
     "UnknownReview",
+    "UnknownSchedule",
     "UnknownVerdict",
+    "declare",
     "delegate",
     "fan_out",
     "on_tick",

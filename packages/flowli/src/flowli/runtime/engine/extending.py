@@ -9,7 +9,7 @@ from flowli.runtime.engine.base import EngineBase
 
 __all__ = ["ExtensionVerbs"]
 
-_ELSEWHERE = {"reviews": "flowli-patterns"}
+_ELSEWHERE = {"reviews": "flowli-patterns", "schedules": "flowli-patterns"}
 
 
 class ExtensionVerbs(EngineBase):
@@ -19,9 +19,10 @@ class ExtensionVerbs(EngineBase):
     """
 
     if TYPE_CHECKING:
-        from flowli.patterns import Reviews
+        from flowli.patterns import Reviews, Schedules
 
         reviews: Reviews
+        schedules: Schedules
     else:
 
         def __getattr__(self, name: str) -> object:
