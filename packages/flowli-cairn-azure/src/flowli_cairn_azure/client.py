@@ -45,7 +45,7 @@ def make_client(config: AzureConfig) -> AzureClient:
     """A client with credentials looked up anew.
 
     Raises:
-        StoreConfigError: no account is named anywhere.
+        StoreConfigError: no account is named anywhere, or a customer key would be sent in the clear.
     """
     for name in _TALKATIVE:
         logger = logging.getLogger(name)
@@ -67,9 +67,15 @@ def make_client(config: AzureConfig) -> AzureClient:
     }
     said = config.connection_string or ("" if _names_account(config) else _env("AZURE_STORAGE_CONNECTION_STRING"))
     if said:
-        return AzureClient(ContainerClient.from_connection_string(said, config.container, **options), session)
-    address = _address(config)
-    client = ContainerClient(address, config.container, credential=_credential(config, address), **options)
+        client = ContainerClient.from_connection_string(said, config.container, **options)
+    else:
+        address = _address(config)
+        client = ContainerClient(address, config.container, credential=_credential(config, address), **options)
+    if config.customer_key_file and urlsplit(client.url).scheme != "https":
+        raise StoreConfigError(
+            f"A customer key would be sent in the clear to {config.where}",
+            "Give an endpoint_url that begins with https://",
+        )
     return AzureClient(client, session)
 
 

@@ -15,7 +15,7 @@ from flowli_cairn_s3.config import S3Config
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-__all__ = ["make_client"]
+__all__ = ["make_client", "md5_of"]
 
 _Addressing = Literal["auto", "path", "virtual"]
 
@@ -64,5 +64,9 @@ def _add_md5(params: dict[str, object], **_: object) -> None:
     """Older services want this header with a batch of deletes."""
     body, headers = params.get("body"), params.get("headers")
     if isinstance(body, bytes) and isinstance(headers, dict):
-        digest = hashlib.md5(body, usedforsecurity=False).digest()
-        headers["Content-MD5"] = base64.b64encode(digest).decode()
+        headers["Content-MD5"] = md5_of(body)
+
+
+def md5_of(body: bytes) -> str:
+    """The digest of a body as its header tells it."""
+    return base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()

@@ -13,6 +13,7 @@ from flowli.cairn.remote.clock import age_s, instant
 from flowli.cairn.remote.settings import customer_key
 from flowli.cairn.store import Listed, Object, Page
 from flowli.cairn.write import Won
+from flowli_cairn_s3.client import md5_of
 from flowli_cairn_s3.config import S3Config
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Requests:
         """Write a key."""
         config = self._config
         request: PutObjectRequestTypeDef = {"Bucket": self._bucket, "Key": self._prefix + key, "Body": data}
+        if config.endpoint_url:
+            request["ContentMD5"] = md5_of(data)  # no newer checksum is sent there, and a bucket with a lock wants one
         if if_absent:
             request["IfNoneMatch"] = "*"
         if if_version is not None:
