@@ -122,6 +122,18 @@ def test_a_clock_that_is_wrong(gate: Gate, complain):
     assert "Set the clock" in said.sentence
 
 
+@pytest.mark.parametrize("service", ["s3"], indirect=True)
+def test_a_region_that_is_none_or_not_that_of_the_bucket(gate: Gate, complain):
+    said = complain(gate.url().replace("region=us-east-1", "region=not/a/region"))
+    assert "not/a/region" in said.sentence
+    body = b"<Error><Code>IllegalLocationConstraintException</Code><Message>Elsewhere</Message></Error>"
+    gate.proxy.rule = always(Answer(400, (("Content-Type", "application/xml"),), body))
+    said = complain(gate.url())
+    assert said.code in (STORAGE, USAGE)
+    assert "is not in the region asked" in said.sentence
+    assert "Set region in the storage URL" in said.sentence
+
+
 URLS_OF_THE_CLOUDS = {
     "s3": "s3://flowli-tests?region=us-east-1",
     "az": "az://flowli-tests?account=flowlitests",
