@@ -19,7 +19,7 @@ import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, cast
@@ -178,22 +178,24 @@ async def read_logs(evidence: Evidence, eid: Eid, fid: Fid | None = None) -> lis
 
 
 _current: contextvars.ContextVar[AttemptLog | None] = contextvars.ContextVar("flowli_attempt_log", default=None)
+_lock = threading.Lock()
+_open: list[bool] = []
 
 
 @contextmanager
 def recording(*, prints: bool = True) -> Iterator[None]:
     """While this is open, prints and log records reach the attempt log of the context they come from.
 
-    It may be open several times in one process, each line is collected once.
+    It may be open several times in one process, each line is collected once. No handler is added: how the application
+    has set up its logging, or sets it up later, stays as it is.
 
     Args:
         prints: standard output and error too; they still appear where they did.
     """
-    root = logging.getLogger()
     with _lock:
         _open.append(prints)
-        if _handler not in root.handlers:
-            root.addHandler(_handler)
+        if not isinstance(logging.getLogRecordFactory(), _Collecting):
+            logging.setLogRecordFactory(_Collecting(logging.getLogRecordFactory()))
         if prints:
             sys.stdout, sys.stderr = _teed(sys.stdout), _teed(sys.stderr)
     try:
@@ -201,34 +203,45 @@ def recording(*, prints: bool = True) -> Iterator[None]:
     finally:
         with _lock:
             _open.remove(prints)
-            if not _open:
-                root.removeHandler(_handler)
+            factory = logging.getLogRecordFactory()
+            if not _open and isinstance(factory, _Collecting):
+                logging.setLogRecordFactory(factory.inner)
             if not any(_open):
                 sys.stdout = getattr(sys.stdout, "untapped", sys.stdout)
                 sys.stderr = getattr(sys.stderr, "untapped", sys.stderr)
 
 
 def _teed(stream: IO[str]) -> IO[str]:
-    return stream if isinstance(stream, _Tee) else cast("IO[str]", _Tee(stream))
+    # a process without a console has no stream
+    return stream if stream is None or isinstance(stream, _Tee) else cast("IO[str]", _Tee(stream))
 
 
 _KNOWN = frozenset({"eid", "fid", "attempt", "epoch", "level", "logger", "timestamp", "exc_info"})
 
 
-class _Handler(logging.Handler):
-    """Log records of an attempt; the others are none of its business."""
+class _Collecting:
+    """Makes log records as ``inner`` does, and hands those of an attempt to its log."""
 
-    def emit(self, record: logging.LogRecord) -> None:
-        log = _current.get()
-        if log is None:
-            return
-        if any(isinstance(getattr(other, "stream", None), _Tee) for other in logging.getLogger().handlers):
-            return  # it comes by that stream
-        try:
-            for line in _record_text(record).splitlines():
-                log.add(line)
-        except Exception:
-            self.handleError(record)
+    def __init__(self, inner: Callable[..., logging.LogRecord]) -> None:
+        self.inner = inner
+
+    def __call__(self, *args: Any, **kwargs: Any) -> logging.LogRecord:
+        record, log = self.inner(*args, **kwargs), _current.get()
+        if log is not None and _open and record.name and not _comes_by_a_stream(record):
+            try:
+                for line in _record_text(record).splitlines():
+                    log.add(line)
+            except Exception as error:  # arguments that do not fit: the application's own handler tells of it
+                log.add(f"{record.levelname} {record.msg} ({error})")
+        return record
+
+
+def _comes_by_a_stream(record: logging.LogRecord) -> bool:
+    """Whether a handler writes the record where prints are collected, so that it comes by itself."""
+    handlers = logging.getLogger().handlers
+    if not handlers and not logging.getLogger(record.name).hasHandlers():
+        return logging.lastResort is not None and record.levelno >= logging.lastResort.level and any(_open)
+    return any(isinstance(getattr(handler, "stream", None), _Tee) for handler in handlers)
 
 
 def _record_text(record: logging.LogRecord) -> str:
@@ -272,8 +285,3 @@ class _Tee:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-_lock = threading.Lock()
-_open: list[bool] = []
-_handler = _Handler()

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowli.adapters.memory import MemoryBackend
-from flowli.evidence import AttemptLog, recording
+from flowli.evidence import AttemptLog, read_logs, recording
 from flowli.log import keeping_context
 from flowli.testing.suites.port_suite import new_eid
 
@@ -118,3 +118,57 @@ async def test_a_log_is_written_once_under_its_attempt_and_epoch() -> None:
     assert await log.write(evidence, eid, "root/charge#1", attempt=1, epoch=4)
     assert list(await evidence.list(eid)) == ["root~charge=1.1.3/log", "root~charge=1.1.4/log"]
     assert await evidence.get(eid, "root~charge=1.1.3/log") == b"charged\n"
+
+
+def test_two_workers_of_one_process_collect_each_line_once() -> None:
+    log = AttemptLog()
+    with recording(), recording(), log.collecting():
+        print("printed")
+        logging.getLogger("lib").warning("logged")
+    assert text(log) == "printed\nWARNING logged\n"
+
+
+def test_the_logging_of_the_application_stays_as_it_is() -> None:
+    root, factory = logging.getLogger(), logging.getLogRecordFactory()
+    handlers = list(root.handlers)
+    with recording():
+        assert root.handlers == handlers, "basicConfig, and warnings without any set-up, go on to work"
+    assert logging.getLogRecordFactory() is factory
+
+
+def test_a_handler_that_writes_where_prints_are_collected_doubles_no_line() -> None:
+    log, root = AttemptLog(), logging.getLogger()
+    with recording():
+        handler = logging.StreamHandler()
+        root.addHandler(handler)
+        try:
+            with log.collecting():
+                logging.getLogger("lib").warning("logged")
+        finally:
+            root.removeHandler(handler)
+    assert text(log) == "logged\n"
+
+
+def test_a_record_whose_arguments_do_not_fit_is_kept_as_it_is() -> None:
+    log = AttemptLog()
+    with recording(), log.collecting():
+        logging.getLogger("lib").makeRecord("lib", logging.WARNING, "f", 1, "%d of them", ("many",), None)
+    assert text(log).startswith("WARNING %d of them (")
+
+
+async def test_kept_logs_are_read_by_frame_attempt_and_run() -> None:
+    evidence, eid = MemoryBackend().ports.evidence, new_eid()
+    for fid, attempt, run in (("root/a#1", 10, 1), ("root/a#1", 2, 1), ("root/a#1", 2, 2), ("root/b:k", 1, 1)):
+        log = AttemptLog()
+        log.add(f"{fid} {attempt} {run}")
+        assert await log.write(evidence, eid, fid, attempt=attempt, epoch=3, run=run)
+    await evidence.put(eid, "root~a=1.2.3/outcome", b"{}")
+    kept = await read_logs(evidence, eid)
+    assert [(one.fid, one.attempt, one.run) for one in kept] == [
+        ("root/a#1", 2, 1),
+        ("root/a#1", 2, 2),
+        ("root/a#1", 10, 1),
+        ("root/b:k", 1, 1),
+    ]
+    assert all(one.text == f"{one.fid} {one.attempt} {one.run}\n" for one in kept)
+    assert await read_logs(evidence, eid, "root/b:k") == kept[3:]
