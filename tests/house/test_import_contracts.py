@@ -43,6 +43,7 @@ ALLOWED: dict[str, set[str]] = {
     "flowli_cairn_azure": {"flowli.cairn", "flowli.world", "flowli.timestamp", "flowli.descriptors"},
     "flowli_cairn_gcs": {"flowli.cairn", "flowli.world", "flowli.timestamp", "flowli.descriptors"},
     "flowli_patterns": {*PUBLIC, "flowli.codec"},
+    "flowli_patterns.plugin": {*PUBLIC, "flowli.runtime.insight", "flowli_patterns"},  # for a type
     "flowli_patterns.api": {*PUBLIC, "flowli_api", "flowli_patterns"},
     "flowli_patterns.cli": {*PUBLIC, "flowli.cli", "flowli.codec", "flowli_patterns"},
     "flowli_patterns.sim": {*PUBLIC, "flowli.testing", "flowli_patterns"},

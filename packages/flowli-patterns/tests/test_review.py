@@ -351,6 +351,23 @@ async def test_a_crash_between_the_message_and_the_claim_is_made_good_by_the_wor
     assert await desk.end(name) == "approve by bob"
 
 
+async def test_explain_names_the_reviews_that_are_waited_for(desk):
+    name = await desk.opened(approve, "INV-1", {"deadline": 86_400, "deciders": ["bob"]})
+    view = await desk.get(name)
+    told = await desk.env.clock.drive(desk.env.engine.explain(view.eid))
+    assert told.reason == "reviews.open"
+    assert f"for bob to decide 'pay INV-1?' (review {name}), until 2026-01-02T00:00:00" in told.sentence
+    assert told.actions[0].command == f"flowli decide {name} VERDICT"
+    await desk.opened(side_by_side)
+    left, right = await desk.list(workflow="side_by_side")
+    told = await desk.env.clock.drive(desk.env.engine.explain(left.eid))
+    assert left.review in told.sentence
+    assert told.details == (f"It also waits for somebody to decide 'right' (review {right.review}).",)
+    await desk.decide(name, "approve", "bob")
+    await desk.env.run_until_idle()
+    assert (await desk.env.clock.drive(desk.env.engine.explain(view.eid))).reason == "completed"
+
+
 @pytest.mark.parametrize(
     ("rules", "problem"),
     [

@@ -1,11 +1,14 @@
 """``saga``: undone in reverse order, whatever ends it; never by the platform. Cases K19 and K32."""
 
 import asyncio
+import random
+from collections import Counter
 
 import pytest
 
 from flowli import Context, NonRetryableError, Registry, RetryPolicy
-from flowli.domain.errors import ExecutionCancelled, ExecutionFailed
+from flowli.domain.errors import ExecutionCancelled, ExecutionFailed, NondeterminismError, NotAllowed
+from flowli.testing.replay import replay
 from flowli_patterns.public import saga
 
 registry = Registry()
@@ -284,6 +287,74 @@ async def test_the_platform_never_undoes(open_env):
         await env.run_until_idle()
         assert await env.result(eid) == "gone"
     assert world.log == ["book seat", "book room"]
+
+
+@registry.workflow
+async def long_trip(ctx: Context) -> str:
+    async with saga(ctx) as s:
+        for thing in ("seat", "room"):
+            await s.step(book, thing, undo=release)
+            await ctx.sleep(1)
+        await s.child(slow_child, "car", undo=release, undo_attempt=release_by_name)
+        await ctx.sleep(1)
+        await s.step(book, "boat", undo=release)
+    return "gone"
+
+
+@registry.workflow
+async def slow_child(ctx: Context, what: str) -> str:
+    await ctx.sleep(2)
+    return await ctx.step(book, what)
+
+
+async def test_k19_k32_a_cancel_at_any_moment_leaves_nothing_booked(backend, open_env):
+    """Cancels at random instants, some of them twice: each is one fact, the children get one, and the net is zero."""
+    chance = random.Random(1932)
+    async with open_env(registry) as env:
+        for _ in range(40 if backend == "memory" else 8):
+            world.log.clear()
+            eid = await env.start(long_trip)
+            await env.advance(chance.uniform(0.0, 5.5))
+            asked = 1 + chance.randrange(2)
+            for _ in range(asked):
+                try:
+                    await env.clock.drive(env.engine.cancel(eid))
+                except NotAllowed:  # it has ended meanwhile
+                    asked -= 1
+            await env.run_until_idle()
+            kinds = Counter(type(entry.body).__name__ for entry in await env.journal(eid))
+            if asked == 0:
+                assert await env.result(eid) == "gone"
+                continue
+            assert (await env.status(eid)).status == "cancelled"
+            assert 1 <= kinds["ExecutionCancelRequested"] <= asked
+            for thing in ("seat", "room", "boat"):
+                assert world.log.count(f"book {thing}") == world.log.count(f"release {thing}")
+            children = [frame.metadata["eid"] for frame in (await env.frames(eid)).values() if frame.kind == "child"]
+            for child in children:
+                got = Counter(type(entry.body).__name__ for entry in await env.journal(child))
+                assert got["ExecutionCancelRequested"] <= 1
+                if "book car" in world.log:
+                    assert {"release car", "release car if booked"} & set(world.log)
+
+
+async def test_k32_code_whose_undo_was_removed_parks_and_is_not_passed_off_as_undone(open_env):
+    """The compensation has begun; the next deploy no longer knows it."""
+    world.undo_fails = {"room": 99}
+    async with open_env(registry) as env:
+        eid = await env.start(trip, ["seat", "room"], True)
+        await env.settle()
+        journal = await env.journal(eid)
+
+    async def without_undo(ctx: Context, things: list[str], fail: bool = False) -> list[str]:
+        async with saga(ctx) as s:
+            tickets = [await s.step(book, thing, undo=None) for thing in things]
+            if fail:
+                raise ValueError("changed my mind")
+        return tickets
+
+    with pytest.raises(NondeterminismError, match="undo-book"):
+        replay(without_undo, journal, registry=registry).check()
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flowli.descriptors import ApiRouterType, CommandType, EngineExtensionType, PatternType, SweepJobType
+from flowli.descriptors import ApiRouterType, CommandType, EngineExtensionType, ExplainerType, PatternType, SweepJobType
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from click import Command
+
+    from flowli.runtime.insight import Explainer
 
 
 def _pattern(name: str) -> Callable[[], Callable[..., Awaitable[object]]]:
@@ -100,3 +102,14 @@ def _router() -> object:
 def flowli_api_routers() -> list[ApiRouterType]:
     """What the HTTP service has under ``/v1/reviews``."""
     return [ApiRouterType("reviews", "List, decide and delegate reviews", _router)]
+
+
+def _open_review() -> Explainer:
+    from flowli_patterns.explain import open_review
+
+    return open_review
+
+
+def flowli_explainers() -> list[ExplainerType]:
+    """Why an execution waits."""
+    return [ExplainerType("reviews", "Reviews that wait for a decision", _open_review)]
