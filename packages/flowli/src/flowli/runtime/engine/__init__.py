@@ -9,5 +9,6 @@ from flowli.runtime.engine.reading import ExecutionView
 from flowli.runtime.engine.roles import Role
 from flowli.runtime.engine.showing import Shown, StreamPage
 from flowli.runtime.engine.starting import StartResult
+from flowli.runtime.progress import Progress
 
-__all__ = ["Engine", "ExecutionView", "Role", "Shown", "StartResult", "StreamPage"]
+__all__ = ["Engine", "ExecutionView", "Progress", "Role", "Shown", "StartResult", "StreamPage"]

@@ -9,7 +9,7 @@ import asyncio
 
 import structlog
 
-from flowli.domain.errors import BackendError
+from flowli.domain.errors import FlowliError
 from flowli.domain.ports import Evidence
 from flowli.evidence import AttemptLog
 from flowli.runtime.config import KeptLogs
@@ -62,5 +62,5 @@ class AttemptLogs:
                 fid, attempt, epoch = info.fid, info.attempt, info.epoch
                 if await log.write(self._evidence, info.eid, fid, attempt=attempt, epoch=epoch, run=run):
                     return
-        except BackendError as error:
+        except FlowliError as error:
             _log.warning("an attempt log could not be written", eid=str(info.eid), fid=info.fid, error=str(error))
