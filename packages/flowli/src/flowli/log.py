@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import IO, Any, ParamSpec, TypeVar
+from typing import IO, Any, ParamSpec, TypeVar, cast
 from uuid import UUID
 
 import orjson
@@ -51,7 +51,7 @@ def configure(*, level: str = "info", json: bool = False, stream: IO[str] | None
         raise ValueError(f"there is no log level {level!r}; use one of {', '.join(LEVELS)}")
     number = logging.getLevelNamesMapping()[level.upper()]
     # not through the stream that collects what steps print: it would be collected twice
-    out: IO[str] = stream or getattr(sys.stderr, "untapped", sys.stderr)
+    out = cast("IO[str]", stream or getattr(sys.stderr, "untapped", sys.stderr))
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
