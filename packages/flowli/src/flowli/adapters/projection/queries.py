@@ -33,7 +33,8 @@ __all__ = ["Filter", "acts", "announcements", "children", "counts", "execution",
 
 
 _WORKFLOWS = "SELECT DISTINCT workflow FROM executions ORDER BY workflow"
-_TIMES = "FROM executions WHERE workflow = ? AND status = 'completed' AND origin IS NULL"
+_TIMES = "FROM executions INDEXED BY executions_by_time WHERE workflow = ? AND took_us IS NOT NULL"
+_FEW = 2000
 _KINDS = {kind.tag for kind in (OnChannel, OnTimer, OnChild, OnStep, OnOperator)}
 
 
@@ -70,6 +71,10 @@ class Filter:
 def executions(db: sqlite3.Connection, wanted: Filter, limit: int, cursor: str | None) -> Page:
     """One page, the newest first."""
     conditions, values = _where(wanted)
+    for sides in _sides(wanted):
+        condition, asked = sides.condition(db)
+        conditions.append(condition)
+        values.extend(asked)
     if cursor is not None:
         conditions.append("(created_at, eid) < (?, ?)")
         values.extend(_parse_cursor(cursor))
@@ -113,7 +118,7 @@ def _latency(db: sqlite3.Connection, workflow: str) -> Latency | None:
     def at(share: float) -> float:
         """The least time within which that share of them completed."""
         place = max(0, ceil(share * count) - 1)
-        sql = f"SELECT ended_us - created_us {_TIMES} ORDER BY ended_us - created_us LIMIT 1 OFFSET ?"
+        sql = f"SELECT took_us {_TIMES} ORDER BY took_us LIMIT 1 OFFSET ?"
         return float(db.execute(sql, (workflow, place)).fetchone()[0]) / 1e6
 
     return Latency(workflow, int(count), at(0.5), at(0.9), at(0.99), at(1.0))
@@ -158,22 +163,11 @@ def _where(wanted: Filter) -> tuple[list[str], list[object]]:
         ("dispatch_key = ?", wanted.key),
         ("created_at > ?", None if wanted.created_after is None else str(wanted.created_after)),
         ("created_at < ?", None if wanted.created_before is None else str(wanted.created_before)),
-        ("updated_at > ?", None if wanted.updated_after is None else str(wanted.updated_after)),
-        ("updated_at < ?", None if wanted.updated_before is None else str(wanted.updated_before)),
-        ("eid >= ?", wanted.prefix),
-        ("eid < ?", None if wanted.prefix is None else f"{wanted.prefix}g"),  # what follows every hexadecimal digit
     )
     for condition, value in plain:
         if value is not None:
             conditions.append(condition)
             values.append(value)
-    if wanted.waiting_on is not None:
-        condition, about = _waits(wanted.waiting_on)
-        conditions.append(f"eid IN (SELECT eid FROM waits WHERE {condition})")
-        values.extend(about)
-    for name, scalar in wanted.attributes.items():
-        conditions.append("eid IN (SELECT eid FROM attributes WHERE name = ? AND value = ?)")
-        values.extend((name, as_json(scalar)))
     if wanted.text:
         pattern = "%" + wanted.text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         columns = ("eid", "workflow", "dispatch_key", "reason", "error")
@@ -182,6 +176,53 @@ def _where(wanted: Filter) -> tuple[list[str], list[object]]:
         conditions.append(f"({' OR '.join(parts)})")
         values.extend([pattern] * len(parts))
     return conditions, values
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A condition that an index of its own answers.
+
+    Where few executions fulfil it, they are looked up there; where many do, the newest ones are tried one by one until
+    the page is full. Each is slow where the other one is fast.
+
+    Attributes:
+        few: finds their ids.
+        many: holds for one of them.
+    """
+
+    few: str
+    many: str
+    values: tuple[object, ...]
+
+    def condition(self, db: sqlite3.Connection) -> tuple[str, tuple[object, ...]]:
+        (count,) = db.execute(f"SELECT count(*) FROM ({self.few} LIMIT {_FEW})", self.values).fetchone()
+        return (f"eid IN ({self.few})" if count < _FEW else self.many), self.values
+
+
+def _sides(wanted: Filter) -> list[_Side]:
+    sides: list[_Side] = []
+    if wanted.waiting_on is not None:
+        condition, about = _waits(wanted.waiting_on)
+        sides.append(_of_table("waits", condition, about))
+    for name, scalar in wanted.attributes.items():
+        sides.append(_of_table("attributes", "name = ? AND value = ?", [name, as_json(scalar)]))
+    updated = ((">", wanted.updated_after), ("<", wanted.updated_before))
+    given = [(f"updated_at {sign} ?", str(instant)) for sign, instant in updated if instant is not None]
+    if given:
+        condition = " AND ".join(one for one, _ in given)
+        few = f"SELECT eid FROM executions INDEXED BY executions_by_update WHERE {condition}"
+        sides.append(_Side(few, condition.replace("updated_at", "+updated_at"), tuple(value for _, value in given)))
+    if wanted.prefix is not None:
+        limits = (wanted.prefix, f"{wanted.prefix}g")  # what follows every hexadecimal digit
+        few = "SELECT eid FROM executions WHERE eid >= ? AND eid < ?"
+        sides.append(_Side(few, "+eid >= ? AND +eid < ?", limits))
+    return sides
+
+
+def _of_table(table: str, condition: str, values: Sequence[object]) -> _Side:
+    few = f"SELECT eid FROM {table} WHERE {condition}"
+    many = f"EXISTS (SELECT 1 FROM {table} side WHERE side.eid = executions.eid AND {condition})"
+    return _Side(few, many, tuple(values))
 
 
 def _waits(text: str) -> tuple[str, list[object]]:

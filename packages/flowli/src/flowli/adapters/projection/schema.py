@@ -6,7 +6,7 @@ import sqlite3
 
 __all__ = ["VERSION", "create"]
 
-VERSION = 2
+VERSION = 3
 
 _TABLES = """
 CREATE TABLE executions (
@@ -35,12 +35,13 @@ CREATE TABLE executions (
     waits_on TEXT,
     reason TEXT NOT NULL DEFAULT '',
     error TEXT,
-    erased INTEGER NOT NULL DEFAULT 0
+    erased INTEGER NOT NULL DEFAULT 0,
+    took_us INTEGER AS (CASE WHEN status = 'completed' AND origin IS NULL THEN ended_us - created_us END) VIRTUAL
 ) WITHOUT ROWID;
 CREATE INDEX executions_by_creation ON executions (created_at, eid);
 CREATE INDEX executions_by_update ON executions (updated_at, eid);
-CREATE INDEX executions_by_time ON executions (workflow, (ended_us - created_us)) WHERE status = 'completed'
-    AND origin IS NULL;
+CREATE INDEX executions_by_version ON executions (version, created_at, eid);
+CREATE INDEX executions_by_time ON executions (workflow, took_us) WHERE took_us IS NOT NULL;
 CREATE INDEX executions_by_status ON executions (status, created_at, eid);
 CREATE INDEX executions_by_workflow ON executions (workflow, created_at, eid);
 CREATE INDEX executions_by_queue ON executions (queue, created_at, eid);
