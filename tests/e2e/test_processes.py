@@ -68,7 +68,7 @@ async def test_twenty_kills_at_random_points_lose_and_repeat_nothing(
 
 
 async def test_a_step_that_blocks_the_loop_for_longer_than_the_ttl_keeps_its_lease(fleet: Fleet) -> None:
-    """OWN-14."""
+    """OWN-14, K12."""
     eid = await fleet.engine.start("blocking", 3.2, version="1")
     fleet.worker("w-1", ttl_s=1.0)
     await until(ran(fleet, 1))
@@ -119,6 +119,7 @@ async def test_sigterm_hands_over_and_exits_cleanly(fleet: Fleet) -> None:
 
 
 async def test_a_step_that_exits_its_process_is_set_aside_and_the_others_complete(fleet: Fleet) -> None:
+    """K28."""
     bad = await fleet.engine.start("deadly", version="1")
     good = [await fleet.engine.start("five", n, version="1") for n in range(20)]
     deadline = time.monotonic() + 50

@@ -80,7 +80,7 @@ async def parked(fleet: Fleet, eid: Eid) -> bool:
 
 
 async def test_a_task_that_kills_its_workers_is_set_aside_and_the_others_complete(fleet: Fleet, poison: Poison) -> None:
-    """QUE-6."""
+    """QUE-6, K28."""
     bad = await fleet.engine.start("deadly")
     good = [await fleet.engine.start("fine", f"n{n}") for n in range(20)]
 
@@ -177,7 +177,7 @@ async def test_wake_ups_of_a_dead_letter_are_acked_until_an_operator_lets_it_go_
 
 
 async def test_a_revived_task_runs_again(fleet: Fleet, poison: Poison) -> None:
-    """QUE-6."""
+    """QUE-6, K28."""
     bad = await fleet.engine.start("deadly")
 
     async def gone() -> bool:

@@ -170,7 +170,7 @@ async def test_a_stalled_owner_that_comes_back_is_fenced_by_the_append(fleet: Fl
 
 
 async def test_an_owner_whose_renewals_hang_stops_before_its_lease_ends(fleet: Fleet) -> None:
-    """OWN-13."""
+    """OWN-13, K14."""
     stopped: list[float] = []
 
     async def long() -> str:
@@ -198,7 +198,7 @@ async def test_an_owner_whose_renewals_hang_stops_before_its_lease_ends(fleet: F
 
 
 async def test_failed_renewals_are_no_loss_while_the_lease_lasts(fleet: Fleet, ledger: Ledger) -> None:
-    """OWN-13."""
+    """OWN-13, K14."""
     first = fleet.process("w-1")
     failures = 0
 
@@ -220,7 +220,7 @@ async def test_failed_renewals_are_no_loss_while_the_lease_lasts(fleet: Fleet, l
 
 
 async def test_an_owner_that_finds_another_epoch_stops_at_its_next_renewal(fleet: Fleet) -> None:
-    """OWN-13."""
+    """OWN-13, K14."""
     stopped: list[float] = []
 
     async def long() -> None:

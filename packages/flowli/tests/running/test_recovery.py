@@ -27,7 +27,7 @@ async def takeovers(fleet: Fleet, eid: Eid) -> int:
 
 
 async def test_a_sleep_that_was_interrupted_by_a_death_ends_when_it_was_due(fleet: Fleet) -> None:
-    """WAI-20."""
+    """WAI-20, K30."""
 
     @fleet.registry.workflow
     async def nap(ctx: Context) -> None:
@@ -45,7 +45,7 @@ async def test_a_sleep_that_was_interrupted_by_a_death_ends_when_it_was_due(flee
 
 
 async def test_an_execution_timeout_is_counted_from_the_start(fleet: Fleet) -> None:
-    """OPR-9."""
+    """OPR-9, K30."""
 
     @fleet.registry.workflow
     async def nap(ctx: Context) -> None:
@@ -63,7 +63,7 @@ async def test_an_execution_timeout_is_counted_from_the_start(fleet: Fleet) -> N
 
 
 async def test_a_timer_that_has_fired_is_consumed_once(fleet: Fleet) -> None:
-    """WAI-20."""
+    """WAI-20, K30."""
     woken: list[str] = []
 
     async def note() -> None:
@@ -91,7 +91,7 @@ async def test_a_timer_that_has_fired_is_consumed_once(fleet: Fleet) -> None:
 
 
 async def test_a_long_step_is_given_to_nobody_else_while_it_is_renewed(fleet: Fleet) -> None:
-    """WRK-4."""
+    """WRK-4, K27."""
     runs: list[int] = []
 
     async def long() -> None:
@@ -113,7 +113,7 @@ async def test_a_long_step_is_given_to_nobody_else_while_it_is_renewed(fleet: Fl
 async def test_clocks_that_disagree_delay_a_takeover_and_never_hasten_it(
     fleet: Fleet, skews: tuple[float, float]
 ) -> None:
-    """OWN-7."""
+    """OWN-7, K11."""
     runs: list[int] = []
 
     async def long() -> None:
@@ -146,7 +146,7 @@ async def test_clocks_that_disagree_delay_a_takeover_and_never_hasten_it(
 
 
 async def test_three_sweepers_take_one_dead_execution_over_once(fleet: Fleet) -> None:
-    """SWP-2."""
+    """SWP-2, K33."""
     attempts: list[int] = []
 
     async def long() -> None:
@@ -174,7 +174,7 @@ async def test_three_sweepers_take_one_dead_execution_over_once(fleet: Fleet) ->
 
 @pytest.mark.parametrize("point", ["at once", "between steps", "at the end"])
 async def test_a_slot_of_a_dead_worker_comes_back(fleet: Fleet, point: str) -> None:
-    """QUE-9."""
+    """QUE-9, K26."""
 
     async def work(n: int) -> int:
         await fleet.clock.sleep(5)
