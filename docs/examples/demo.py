@@ -32,19 +32,18 @@ from flowli import CairnBackend, Engine, Site
 
 HERE = Path(__file__).parent
 COOLING_OFF = timedelta(seconds=3)
-LIMIT_S = 55.0
 KILL_AFTER = 3
 """Worker 1 is killed when the ledger holds so many lines for each order."""
 
 
-async def demo(folder: Path, orders: int, invoices: int, patience: timedelta) -> bool:
+async def demo(folder: Path, storage: str, orders: int, invoices: int, patience: timedelta, limit_s: float) -> bool:
     """Run everything; returns whether the proof holds."""
-    ledger, storage = folder / "ledger.jsonl", f"file:{folder / 'store'}"
+    ledger = folder / "ledger.jsonl"
     os.environ[LEDGER] = str(ledger.resolve())
     backend = CairnBackend.open(storage)
     engine = Engine(backend.ports, Site.local("demo"), registry=registry)
     story = Story(storage)
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + limit_s
 
     the_orders = read_orders(HERE / "orders" / "orders.csv")[:orders]
     the_invoices = read_invoices(HERE / "invoices" / "invoices.json")[:invoices]
@@ -104,12 +103,17 @@ def main() -> None:
     """Read the options and run."""
     parser = argparse.ArgumentParser(description="Run the demo.")
     parser.add_argument("--folder", type=Path, default=Path("bucket/demo"), help="replaced if an earlier run made it")
+    parser.add_argument("--storage", help="URL of an empty bucket, instead of a folder in --folder")
     parser.add_argument("--orders", type=int, default=240, help="how many rows of orders.csv")
     parser.add_argument("--invoices", type=int, default=60, help="how many of invoices.json")
     parser.add_argument("--patience", type=float, default=5.0, help="seconds that each person has to decide")
+    parser.add_argument("--limit", type=float, default=55.0, help="seconds that everything may take")
     options = parser.parse_args()
     patience = timedelta(seconds=options.patience)
-    sys.exit(0 if asyncio.run(demo(fresh(options.folder), options.orders, options.invoices, patience)) else 1)
+    folder = fresh(options.folder)
+    storage = options.storage or f"file:{folder / 'store'}"
+    run = demo(folder, storage, options.orders, options.invoices, patience, options.limit)
+    sys.exit(0 if asyncio.run(run) else 1)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ class Story:
     def __init__(self, storage: str) -> None:
         self._storage = storage
         self._began = time.monotonic()
-        print(f"flowli demo: two applications, one folder ({storage})\n")
+        print(f"flowli demo: two applications, one bucket ({storage})\n")
 
     def _say(self, text: str) -> None:
         print(f"{time.monotonic() - self._began:5.1f} s  {text}", flush=True)

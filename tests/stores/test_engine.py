@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from flowli import CairnBackend, Engine, Site
+from flowli.world import SYSTEM
 
 from . import shop
+from .emulators.service import Service
 
 RESULT = [f"a-{number}" for number in range(1, 6)]
 
@@ -102,3 +104,14 @@ async def test_a_worker_that_is_killed_in_a_step_is_followed_by_another(
     assert [pid == first.pid for _, _, pid in lines(ledger)] == [True] * 3 + [False] * 3
     await client.close()
     await backend.close()
+
+
+def test_the_demo_proves_itself_on_the_clouds(service: Service, tmp_path: Path) -> None:
+    """Orders and invoices, a worker killed in the middle, a second one that finishes, every effect accounted for."""
+    demo = Path(__file__).parents[2] / "docs/examples/demo.py"
+    options = ["--folder", tmp_path / "demo", "--storage", service.url(SYSTEM.token()), "--limit", "110"]
+    options += ["--orders", "2", "--invoices", "1", "--patience", "2"]
+    done = subprocess.run(
+        [sys.executable, demo, *map(str, options)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
