@@ -44,15 +44,31 @@ async def answer(env, handler) -> int:
     return await env.clock.drive(consumer.run_once())
 
 
+async def loop_by_hand(env, handler) -> int:
+    """A consumer that somebody wrote on the ports alone: deliver first, ack second, wake who waits."""
+    ports = env.engine.ports
+    leases = await env.clock.drive(ports.queue.dequeue("agents", "by-hand", 60.0))
+    for lease in leases:
+        envelope, reply_to = lease.task.payload, lease.task.payload["reply_to"]
+        value = await handler(Delegate(envelope["payload"], task_id=lease.task.task_id))
+        data = Answer(AnswerOutcome.COMPLETED, value).to_data()
+        await env.clock.drive(env.engine.signal(reply_to["eid"], reply_to["channel"], data, key=lease.task.task_id))
+        await env.clock.drive(ports.queue.ack([lease]))
+    return len(leases)
+
+
 async def shout(work: Delegate) -> str:
     return work.payload["text"].upper()
 
 
-async def test_the_answer_of_the_consumer_is_the_result(open_env):
+@pytest.mark.parametrize("consume", [answer, loop_by_hand])
+async def test_the_answer_of_the_consumer_is_the_result(open_env, consume):
+    """PAT-4: of ``Consumer``, and of a loop that somebody wrote."""
     async with open_env(registry) as env:
         eid = await env.start(ask, "why")
         await env.settle()
-        assert await answer(env, shout) == 1
+        assert await consume(env, shout) == 1
+        assert await consume(env, shout) == 0
         await env.run_until_idle()
         assert await env.result(eid) == "WHY"
         assert await env.outline(eid) == ["effect enqueue completed", "receive _delegate-1 completed"]
@@ -107,6 +123,7 @@ async def test_a_message_that_is_no_answer_is_a_failure(open_env):
 
 
 async def test_a_timeout_withdraws_the_task(open_env):
+    """PAT-5."""
     async with open_env(registry) as env:
         eid = await env.start(ask_in_vain)
         await env.run_until_idle()
@@ -140,6 +157,7 @@ async def test_an_answer_at_the_last_moment_is_not_lost(open_env):
 
 
 async def test_a_cancel_withdraws_the_task(open_env):
+    """PAT-5."""
     async with open_env(registry) as env:
         eid = await env.start(ask, "why")
         await env.settle()
@@ -150,6 +168,7 @@ async def test_a_cancel_withdraws_the_task(open_env):
 
 
 async def test_a_crashed_worker_delegates_once(open_env):
+    """PAT-4."""
     async with open_env(registry) as env:
         eid = await env.start(ask, "why")
         await env.settle()

@@ -55,6 +55,16 @@ async def by_children(ctx: Context, numbers: list[int]) -> list[int]:
 
 
 @registry.workflow
+async def wait_for_ever(ctx: Context, n: int) -> int:
+    return await ctx.receive("never")
+
+
+@registry.workflow
+async def one_fails_one_waits(ctx: Context) -> list[int]:
+    return await fan_out(ctx, lambda n: ctx.child(wait_for_ever if n == 1 else square_child, n), [1, 3])
+
+
+@registry.workflow
 async def tolerant(ctx: Context, numbers: list[int]) -> list[str]:
     found = await fan_out(ctx, lambda n: ctx.step(square, n), numbers, max_in_flight=2, on_error="partial")
     return [str(one.value) if isinstance(one, Done) else type(one.error).__name__ for one in found]
@@ -87,6 +97,7 @@ async def wrong(ctx: Context, how: str) -> list[int]:
 
 
 async def test_results_come_in_the_order_of_the_items_within_the_bound(open_env):
+    """PAT-1."""
     async with open_env(registry) as env:
         assert await env.run(squares, [1, 2, 4, 5, 6, 8, 9], 3) == [1, 4, 16, 25, 36, 64, 81]
         assert gauge.peak == 3
@@ -113,13 +124,25 @@ async def test_children_work_like_steps(open_env):
 
 
 async def test_the_first_error_ends_all(open_env):
+    """PAT-2."""
     async with open_env(registry) as env:
         with pytest.raises(ExecutionFailed, match="no square of 3"):
             await env.run(squares, [1, 3, 4, 5, 6, 8, 9, 10], 1)
         assert gauge.tried == [1, 3]
 
 
+async def test_children_under_way_are_asked_to_cancel_when_one_fails(open_env):
+    """PAT-2."""
+    async with open_env(registry) as env:
+        eid = await env.start(one_fails_one_waits)
+        await env.run_until_idle()
+        assert (await env.status(eid)).status == "failed"
+        (waiting,) = [one.metadata["eid"] for one in (await env.frames(eid)).values() if one.name == "wait_for_ever"]
+        assert (await env.status(waiting)).status == "cancelled"
+
+
 async def test_all_are_tried_and_every_error_is_told(open_env):
+    """PAT-2."""
     async with open_env(registry) as env:
         told = await env.run(complete, [1, 3, 5, 7])
         assert told.startswith(

@@ -53,6 +53,7 @@ async def test_ticks_do_not_drift_with_the_work(open_env):
 
 
 async def test_ticks_that_fell_due_during_the_work_are_left_out_and_counted(open_env):
+    """PAT-3."""
     async with open_env(registry) as env:
         assert await env.run(hourly, [150, 60, 1, 1], 6, None) == [
             "1 at 1 skipped 0 late 0:00:00",

@@ -153,6 +153,7 @@ async def test_another_engine_sees_the_decision_at_once(desk):
 
 
 async def test_k37_the_loser_is_told_who_won_and_the_winner_may_repeat_himself(desk):
+    """K37, PAT-11."""
     name = await desk.opened(approve, "INV-1")
     await desk.decide(name, "reject", "bob", comment="too much")
     other = Desk(desk.env)
@@ -189,6 +190,7 @@ async def test_only_those_who_are_named_decide(desk):
 
 
 async def test_n_of_m_have_to_agree_and_one_veto_ends_it(desk):
+    """PAT-14."""
     rules = {"deciders": ["bob", "cat", "dan"], "approvals": 2}
     name = await desk.opened(approve, "INV-1", rules)
     first = await desk.decide(name, "approve", "bob")
@@ -257,6 +259,7 @@ async def test_an_unknown_review_is_named(desk):
 
 
 async def test_a_decision_on_an_expired_review_is_refused_and_not_applied_to_the_next_gate(desk):
+    """PAT-12."""
     name = await desk.opened(two_gates)
     await desk.env.advance(DAY)
     with pytest.raises(ReviewExpired, match="expired at 2026-01-02"):
@@ -317,6 +320,7 @@ async def test_people_are_reminded_and_others_are_asked(desk):
 
 
 async def test_what_a_cancelled_workflow_asked_is_closed(desk):
+    """PAT-16."""
     name = await desk.opened(approve, "INV-1")
     view = await desk.get(name)
     await desk.env.clock.drive(desk.env.engine.cancel(view.eid))
@@ -343,6 +347,7 @@ async def test_reviews_side_by_side_are_told_apart(desk):
 
 
 async def test_a_crash_between_the_message_and_the_claim_is_made_good_by_the_workflow(desk):
+    """PAT-13, PAT-15."""
     name = await desk.opened(approve, "INV-1", {"deciders": ["bob"]})
     view = await desk.get(name)
     vote = {"event": "vote", "by": "bob", "verdict": "approve", "at": str(desk.env.clock.now())}

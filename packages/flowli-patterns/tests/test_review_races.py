@@ -34,7 +34,7 @@ async def gate(ctx: Context) -> str:
 
 @pytest.mark.parametrize("kind", ["memory", "cairn"])
 async def test_k37_approve_reject_and_the_deadline_race(kind):
-    """Each person has an engine and an inbox of their own, and each waits a random number of turns of the loop."""
+    """K37, PAT-11. Each person has an engine and an inbox of their own, and waits a random number of turns."""
 
     def ports(world):
         return (MemoryBackend(world) if kind == "memory" else CairnBackend.open("memory:", world=world)).ports

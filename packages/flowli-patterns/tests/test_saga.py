@@ -143,6 +143,7 @@ async def test_a_saga_that_goes_well_undoes_nothing(open_env):
 
 
 async def test_completed_actions_are_undone_in_reverse_with_what_they_returned(open_env):
+    """PAT-6."""
     world.fails = {"car"}
     async with open_env(registry) as env:
         eid = await env.start(trip, ["seat", "room", "car"])
@@ -167,6 +168,7 @@ async def test_an_error_of_the_workflow_itself_undoes_too(open_env):
 
 
 async def test_k19_a_cancel_undoes_and_the_execution_ends_cancelled(open_env):
+    """K19."""
     async with open_env(registry) as env:
         eid = await env.start(waiting_trip)
         await env.settle()
@@ -178,6 +180,7 @@ async def test_k19_a_cancel_undoes_and_the_execution_ends_cancelled(open_env):
 
 
 async def test_k32_a_second_cancel_does_not_cut_compensation_off(open_env):
+    """K32, PAT-7."""
     world.undo_fails = {"room": 5}
     async with open_env(registry) as env:
         eid = await env.start(waiting_trip)
@@ -194,6 +197,7 @@ async def test_k32_a_second_cancel_does_not_cut_compensation_off(open_env):
 
 
 async def test_a_compensation_that_failed_is_named_by_the_status(open_env):
+    """PAT-8."""
     world.undo_fails = {"room": 99}
     async with open_env(registry) as env:
         eid = await env.start(collecting, False)
@@ -239,6 +243,7 @@ async def test_a_failed_compensation_hides_no_cancel(open_env):
     ],
 )
 async def test_nothing_follows_an_irreversible_action_and_nothing_is_undone_after_it(open_env, then, told, log):
+    """PAT-10."""
     async with open_env(registry) as env:
         with pytest.raises(ExecutionFailed, match=told):
             await env.run(paying, then)
@@ -278,6 +283,7 @@ async def test_children_are_actions_too(open_env):
 
 
 async def test_the_platform_never_undoes(open_env):
+    """PAT-9."""
     async with open_env(registry) as env:
         eid = await env.start(waiting_trip)
         await env.settle()
