@@ -38,6 +38,9 @@ def test_a_mapping_may_hold_secrets_that_are_shown_nowhere():
     [
         ("az:flows", "is not the URL of a container"),
         ("az://", "'' cannot be the name of a container"),
+        ("az://flows?access_tier=Archive", "Use one of Hot, Cool, Cold."),
+        ("az://flows?encryption_scope=s&customer_key_file=k", "Both encryption_scope and customer_key_file are set"),
+        ("az://who:secret@flows", "may not hold credentials"),
         ("az://Flows", "'Flows' cannot be the name"),
         ("az://a--b", "'a--b' cannot be the name"),
         ("az://flows?account=not-one", "cannot be the name of a storage account"),

@@ -33,6 +33,7 @@ def test_a_mapping_says_the_same():
     [
         ("gs:bucket", "is not the URL of a bucket"),
         ("gs://", "'' cannot be the name of a bucket"),
+        ("gs://bucket?kms_key_name=k&customer_key_file=k", "Both kms_key_name and customer_key_file are set"),
         ("gs://Bucket", "'Bucket' cannot be the name"),
         ("gs://key@bucket", "may not hold credentials"),
         ("gs://bucket?projekt=p", "no setting 'projekt'. Did you mean 'project'"),

@@ -53,6 +53,7 @@ def test_the_arn_of_an_access_point_is_a_bucket():
         ("s3://bucket?addressing=host", "addressing='host' makes no sense. Use one of auto, path, virtual."),
         ("s3://bucket?sse=rot13", "sse='rot13' makes no sense"),
         ("s3://bucket?kms_key_id=k", "Add sse=aws:kms."),
+        ("s3://bucket?sse=AES256&customer_key_file=k", "Both sse and customer_key_file are set"),
         ("s3://bucket?request_payer=yes", "Use true or false."),
         ("s3://bucket?connections=many", "Give a number above 0."),
         ("s3://bucket?connections=0", "Give a number above 0."),
