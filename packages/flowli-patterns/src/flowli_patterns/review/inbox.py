@@ -84,6 +84,7 @@ class Inbox:
         self._turn = asyncio.Lock()
         self._reviews: dict[str, _Known] = {}
         self._executions: dict[Eid, _Execution] = {}
+        self._asking: set[Eid] = set()
 
     async def catch_up(self) -> None:
         """Read what is new."""
@@ -104,7 +105,10 @@ class Inbox:
             case StatusChanged(eid=eid, entry=ExecutionErased.tag):
                 self._reviews = {name: one for name, one in self._reviews.items() if one.eid != eid}
             case StatusChanged(eid=eid, status=status) if status.terminal:
-                self._executions.setdefault(eid, _Execution()).ended = True
+                if eid in self._asking:
+                    self._executions.setdefault(eid, _Execution()).ended = True
+                else:  # it never asked anybody, and never will
+                    self._executions.pop(eid, None)
             case Announced(topic=topic, data=dict() as data, eid=eid) if topic == TOPIC and eid is not None:
                 self._announced(data, eid, entry.at)
             case _:
@@ -135,6 +139,7 @@ class Inbox:
                     return
                 assert isinstance(asked, Request)
                 self._reviews[review] = _Known(eid, at, asked)
+                self._asking.add(eid)
             case {"review": str(review), "events": list(events)} if review in self._reviews:
                 known = self._reviews[review]
                 for event in events:
