@@ -38,7 +38,7 @@ def printed() -> list[list[str]]:
 
 
 async def test_the_guide_prints_what_every_store_answers(store, url):
-    """K03, K10: the same refusal, whatever status the service gives it."""
+    """STO-13, K03, K10: the same refusal, whatever status the service gives it."""
     column = COLUMNS[url.partition(":")[0]]
     assert {row[0]: row[column].strip("`") for row in printed()} == await outcomes(store)
 

@@ -87,6 +87,7 @@ async def test_a_copy_is_the_same_and_stays_closed_until_the_cut_over(source, ta
 
 
 async def test_after_the_cut_over_the_target_is_the_installation(source, target, world):
+    """STO-14."""
     target.name = "new"
     moved = await Move(source, target, world).run(cut_over=True)
     assert moved.done
@@ -128,6 +129,7 @@ async def test_what_changes_during_the_first_pass_is_in_the_second(source, targe
 
 @pytest.mark.parametrize("cut_over", [False, True])
 async def test_a_copy_that_fails_at_any_request_goes_on_and_ends_the_same(source, world, cut_over, clock):
+    """STO-15."""
     wanted = await contents(source)
     whole = FaultStore(MemoryStore(world=world))
     await Move(FaultStore(source), whole, world).run(cut_over=cut_over)
@@ -147,6 +149,22 @@ async def test_a_copy_that_fails_at_any_request_goes_on_and_ends_the_same(source
             await unseal(source, world)
         else:
             await opens(source, world)
+
+
+async def test_a_source_that_fails_in_the_cut_over_is_open_again_when_it_answers_again(source, world):
+    """STO-14: at each request but the last ones, which come when the target is the installation already."""
+    whole = FaultStore(source)
+    await Move(whole, MemoryStore(world=world), world).run(cut_over=True)
+    await unseal(source, world)
+    for nth in range(1, len(whole.requests)):
+        failing = FaultStore(source, [Fault(Refuse(StoreUnsuitable("gone")), verb="*", nth=nth)])
+        target = MemoryStore(world=world)
+        with pytest.raises(StoreUnsuitable, match="gone"):
+            await Move(failing, target, world).run(cut_over=True)
+        assert (await Move(source, target, world).run()).done is False
+        await opens(source, world)
+        assert (await Move(source, target, world).run(cut_over=True)).done
+        await unseal(source, world)
 
 
 async def unseal(source: ObjectStore, world: ManualWorld) -> None:
@@ -192,6 +210,7 @@ async def held(store: ObjectStore, world: ManualWorld, key: str = LEASE):
 
 
 async def test_the_cut_over_is_refused_while_a_lease_is_live(source, target, world, clock):
+    """STO-14."""
     lease = await held(source, world)
     with pytest.raises(CopyRefused, match=r"wf/exec/e1/lease is held by w-1 \(far, process 7\)"):
         await Move(source, target, world).run(cut_over=True)

@@ -29,7 +29,7 @@ def document(url: str, wishes: Wishes, found: Sequence[Finding]) -> Data:
 
 def show(screen: Screen, url: str, wishes: Wishes, found: Sequence[Finding]) -> None:
     """Write the findings, the table of rights, the histogram and the verdict."""
-    rows: list[list[Cell]] = [[(one.level.value, _STYLES[one.level]), one.check, one.text] for one in found]
+    rows: list[Sequence[Cell]] = [[(one.level.value, _STYLES[one.level]), one.check, one.text] for one in found]
     screen.table(("", "CHECK", url), rows)
     _rights(screen, found)
     _histogram(screen, found)
@@ -44,7 +44,7 @@ def _rights(screen: Screen, found: Sequence[Finding]) -> None:
         return
     allowed = tables[0]["allowed"]
     assert isinstance(allowed, dict)
-    rows: list[list[Cell]] = []
+    rows: list[Sequence[Cell]] = []
     for table in tables:
         missing = table["missing"]
         assert isinstance(missing, list)
@@ -52,7 +52,8 @@ def _rights(screen: Screen, found: Sequence[Finding]) -> None:
         rows.append([str(table["process"]), *cells])
     granted = [_GRANTED[yes if isinstance(yes, bool) else None] for yes in allowed.values()]
     screen.line("")
-    screen.table(("RIGHTS", *allowed), [["granted", *granted], *rows])
+    first: list[Cell] = ["granted", *granted]
+    screen.table(("RIGHTS", *allowed), [first, *rows])
 
 
 def _histogram(screen: Screen, found: Sequence[Finding]) -> None:
@@ -61,7 +62,7 @@ def _histogram(screen: Screen, found: Sequence[Finding]) -> None:
         return
     counts = {str(data["verb"]): data["histogram"] for data in timed}
     used = [name for name in CLASSES if any(isinstance(one, dict) and one[name] for one in counts.values())]
-    rows: list[list[Cell]] = []
+    rows: list[Sequence[Cell]] = []
     for verb, classes in counts.items():
         assert isinstance(classes, dict)
         rows += [[verb if name == used[0] else "", f"≤ {name}", _bar(classes, name)] for name in used]
