@@ -157,7 +157,7 @@ HARMLESS = ("queue.dequeue", "queue.queues", "queue.promote", "timers.due", "con
 async def test_a_worker_that_dies_at_any_call_loses_nothing(
     tmp_path: Path, kind: str, stride: int, after: bool
 ) -> None:
-    """JRN-14, WAI-7."""
+    """JRN-14, WAI-7, K25."""
     quiet()
     seen = Fleet(kind, tmp_path)
     calls = await rehearse(seen)
