@@ -63,6 +63,13 @@ def mutations(session: nox.Session) -> None:
     session.run("pytest", *options, "tests/mutations/check_mutations.py", *session.posargs)
 
 
+@nox.session(python=PYTHONS[0], default=False)
+def bench(session: nox.Session) -> None:
+    """Throughput at concurrency 100 against concurrency 1, in one run; wants a machine with nothing else to do."""
+    session.install(*TEST, "-e", "packages/flowli")
+    session.run("pytest", "--import-mode=importlib", "tests/bench/check_concurrency.py", *session.posargs)
+
+
 @nox.session
 def build(session: nox.Session) -> None:
     """Every sdist and wheel, checked as a package index would."""
