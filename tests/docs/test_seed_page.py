@@ -74,8 +74,6 @@ NAMES = {
     "flowli.patterns": ["delegate", "review", "saga", "fan_out", "on_tick"],
     "flowli.api": ["create_app", "Authenticator", "OIDCAuthenticator"],
 }
-LATER = {
-}
 
 
 @pytest.mark.parametrize(
@@ -84,12 +82,6 @@ LATER = {
 def test_a_name_resolves(module, name):
     found = importlib.import_module(module)
     assert not name or getattr(found, name)
-
-
-@pytest.mark.xfail(reason="the distribution holds only its name in 0.2.0", raises=AttributeError)
-@pytest.mark.parametrize(("module", "name"), [(module, name) for module, names in LATER.items() for name in names])
-def test_a_name_of_a_later_version_resolves(module, name):
-    assert getattr(importlib.import_module(module), name)
 
 
 def test_the_context_has_what_the_page_names():
