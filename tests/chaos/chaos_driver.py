@@ -26,6 +26,7 @@ from flowli.cli.check.examine import examine
 from flowli.domain.errors import BackendError
 from flowli.domain.ids import Eid
 from flowli.domain.memo import JournalFold
+from flowli.runtime.control_fold import ControlFold
 from flowli.stores.filesystem import FilesystemStore
 from flowli.world import SYSTEM
 
@@ -167,11 +168,13 @@ async def work(opened: CairnBackend) -> None:
 
 
 async def _ended(opened: CairnBackend) -> None:
+    """Until it has ended, the control log says so of it and of its child, and no task is left."""
     while True:
         try:
-            eid = await _eid(opened)
-            ended = eid is not None and JournalFold((await opened.ports.journal.read(eid)).entries).end is not None
-            if ended and not await opened.ports.queue.list("default", limit=1):
+            known = ControlFold()
+            await known.catch_up(opened.ports.control)
+            told = [one.workflow and one.status.terminal for one in known.executions.values()]
+            if len(told) == 2 and all(told) and not await opened.ports.queue.list("default", limit=1):
                 return
         except BackendError:
             pass

@@ -44,6 +44,12 @@ def test_a_process_that_is_struck_at_any_operation_loses_nothing(
     assert [one for one in told if one["problems"]] == []
 
 
+def test_what_once_went_wrong_goes_right(drive: Drive) -> None:
+    """A control entry that was refused was no reason not to ack, and a sweeper that was refused once swept no more."""
+    told = drive("chaos_driver.py", "read-only@76:worker", "full@77:worker")
+    assert [one for one in told if one["problems"]] == []
+
+
 def test_two_fleets_on_one_bucket_run_what_they_know(drive: Drive) -> None:
     (told,) = drive("fleets_driver.py")
     assert told["problems"] == [], told["log"]

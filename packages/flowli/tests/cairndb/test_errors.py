@@ -32,7 +32,7 @@ def subclasses(kind: type) -> list[type]:
         (cairn.StoreUnavailable("down"), domain.BackendUnavailable),
         (cairn.StorePermission("no"), domain.BackendRefused),
         (cairn.StoreMissing("no bucket"), domain.BackendRefused),
-        (cairn.StoreFull("full"), domain.BackendRefused),
+        (cairn.StoreFull("full"), domain.BackendUnavailable),
         (cairn.LayoutTooNew(9, 1), domain.BackendRefused),
         (cairn.FormatTooNew("9"), domain.BackendRefused),
         (cairn.LogTrimmed("wf", 1, 2, 3), domain.BackendRefused),

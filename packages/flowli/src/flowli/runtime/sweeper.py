@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import structlog
 
 from flowli.domain.entries import ControlEntry
-from flowli.domain.errors import BackendUnavailable, OutcomeUnknown, ValueUnreadable
+from flowli.domain.errors import BackendError, ValueUnreadable
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ids import Eid
 from flowli.domain.provenance import ActorKind, Provenance
@@ -112,7 +112,7 @@ class Sweeper:
         while not self._stop.is_set():
             try:
                 await self.sweep_once()
-            except (BackendUnavailable, OutcomeUnknown) as error:
+            except BackendError as error:  # a refusal too: rights and disks are repaired while processes run
                 _log.warning("pass given up; the next one goes on", error=str(error))
             await self._pause(pause_s)
 

@@ -24,7 +24,7 @@ __all__ = ["translate"]
 def translate(error: cairn.CairnError) -> domain.FlowliError:
     """The error of the ports that says the same as ``error``."""
     match error:
-        case cairn.StoreThrottled() | cairn.StoreUnavailable():
+        case cairn.StoreThrottled() | cairn.StoreUnavailable() | cairn.StoreFull():
             return domain.BackendUnavailable(str(error))
         case cairn.OutcomeUnknown():
             return domain.OutcomeUnknown(str(error))

@@ -43,9 +43,10 @@ class Closing:
         """Begin to do what ``fate`` says."""
         match fate:
             case Ack(after):
-                pending = [append for append in after if not append.done()]
-                if pending:
-                    self._begin(self._ack_after(guard, pending))
+                # one that has failed already is no reason to ack
+                unsure = [append for append in after if not _is_durable(append)]
+                if unsure:
+                    self._begin(self._ack_after(guard, unsure))
                 else:
                     self._ack(guard)
             case GiveBack():
@@ -124,3 +125,7 @@ class Closing:
         task_id = guard.lease.task.task_id
         _log.warning("task not acked; it will be taken again", task=task_id, error=str(error))
         self._renewals.forget(guard)
+
+
+def _is_durable(append: asyncio.Task[int]) -> bool:
+    return append.done() and not append.cancelled() and append.exception() is None

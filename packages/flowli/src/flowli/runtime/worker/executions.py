@@ -52,7 +52,7 @@ class Executions:
         self._stopping: Stop | None = None
         self._active: dict[Eid, Active] = {}
         self._warm: OrderedDict[Eid, Owner] = OrderedDict()
-        self._ended: OrderedDict[Eid, None] = OrderedDict()
+        self._ended: OrderedDict[Eid, Sequence[asyncio.Task[int]]] = OrderedDict()
         self._codes = {(workflow.name, workflow.version): workflow.code_ref for workflow in services.registry}
 
     @property
@@ -106,8 +106,8 @@ class Executions:
             self._leases.left(active.guard)
 
     async def _run(self, task: Task, active: Active, again: bool) -> Fate:
-        if task.target in self._ended:
-            return Ack()
+        if task.target in self._ended and (done := self._after(task.target)) is not None:
+            return done
         warm = self._warm.pop(task.target, None)
         if warm is not None:
             return await self._run_warm(warm, task, active)
@@ -202,7 +202,7 @@ class Executions:
             return Ack()
         if looked.verdict is Verdict.ENDED:
             await after_end(self._services, Standing(execution, looked.entries, looked.position, fold))
-            self._remember_end(execution.eid)
+            self._remember_end(execution.eid, ())
             return Ack()
         last = twins(looked.entries, execution.eid, after_seq=fold.lifecycle_seq - 1)
         return Ack((self._services.announcer.post(last),)) if last else Ack()
@@ -283,7 +283,7 @@ class Executions:
         if released is Release.HANDED_OVER:
             return GiveBack("handed over", 0.0, alive=True)
         if released is Release.ENDED:
-            self._remember_end(task.target)
+            self._remember_end(task.target, active.posted)
         return Ack(tuple(active.posted))
 
     async def _keep(self, owner: Owner) -> None:
@@ -292,8 +292,16 @@ class Executions:
             _, oldest = self._warm.popitem(last=False)
             await oldest.close()
 
-    def _remember_end(self, eid: Eid) -> None:
-        self._ended[eid] = None
+    def _after(self, eid: Eid) -> Fate | None:
+        """The fate of a further task of an execution that has ended here; None if what its end had to post was lost."""
+        posted = self._ended[eid]
+        if any(one.done() and (one.cancelled() or one.exception() is not None) for one in posted):
+            del self._ended[eid]
+            return None
+        return Ack(tuple(posted))
+
+    def _remember_end(self, eid: Eid, posted: Sequence[asyncio.Task[int]]) -> None:
+        self._ended[eid] = posted
         if len(self._ended) > _ENDED_REMEMBERED:
             self._ended.popitem(last=False)
 
