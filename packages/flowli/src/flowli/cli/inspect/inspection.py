@@ -83,7 +83,8 @@ def _queued(seen: Inspection) -> list[tuple[str, Cell]]:
         sweeper = (
             "none so far" if seen.sweeper is None else f"{seen.sweeper.worker} at {words.instant(seen.sweeper.at)}"
         )
-        fields.append(("sweeper", f"seen last: {sweeper}; timers due in the bucket: {seen.due_timers}"))
+        due = "" if seen.due_timers is None else f"; timers due in the bucket: {seen.due_timers}"
+        fields.append(("sweeper", f"seen last: {sweeper}{due}"))
     return fields
 
 

@@ -20,7 +20,11 @@ from flowli.runtime.protocols.detached import detached_queue
 from flowli.runtime.signs import Seen
 from flowli.timestamp import Timestamp
 
-__all__ = ["ChannelView", "ChildView", "Inspection", "QueueView", "StepView", "Wait"]
+__all__ = ["TIMERS_LOOKED_AT", "ChannelView", "ChildView", "Inspection", "QueueView", "StepView", "Wait"]
+
+
+TIMERS_LOOKED_AT = 100
+"""How many of the first timers of a bucket are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +124,14 @@ class Inspection:
         position: the end of the journal.
         lease: as it was read; None if there never was one or the execution is archived.
         tasks: its tasks in ``queue``, ready ones before delayed ones.
-        dead: its tasks that were set aside.
-        timers: its timers.
+        dead: its tasks that were set aside, if that is why it waits for an operator.
+        timers: its timers, if they are among the first hundred of the bucket.
         channels: those it has received on or waits on.
         children: those it waits for.
         steps: the detached ones it waits for.
         progress: what steps without an outcome said last by ``flowli.heartbeat``.
-        due_timers: how many timers of the whole bucket are due and not fired, a thousand at most.
+        due_timers: how many timers of the whole bucket are due and not fired, a hundred at most; None if it counts on
+            none.
         sweeper: the last sign of life of a sweeper.
     """
 
@@ -146,7 +151,7 @@ class Inspection:
     queue: QueueView = field(default_factory=lambda: QueueView("default", QueueSettings()))
     steps: tuple[StepView, ...] = ()
     progress: Mapping[Fid, Progress] = field(default_factory=dict)
-    due_timers: int = 0
+    due_timers: int | None = None
     sweeper: Seen | None = None
 
     @property
@@ -175,6 +180,12 @@ class Inspection:
     def expired(self) -> bool:
         """Whether the owner has not renewed its lease for its ttl."""
         return self.owned and self.lease is not None and self.lease.idle_s >= self.lease.ttl_s
+
+    @property
+    def armed(self) -> tuple[Timer, ...]:
+        """Its timers: those that were found, or those that must be farther on in the bucket than was looked."""
+        unseen = self.due_timers is not None and self.due_timers >= TIMERS_LOOKED_AT and self.fold.end is None
+        return self.timers or (tuple(self.fold.timers()) if unseen else ())
 
     @property
     def requests(self) -> tuple[LeaseRequest, ...]:

@@ -20,8 +20,7 @@ from flowli.domain.ids import Eid, Fid, frame_hash
 from flowli.domain.memo import Frame, JournalFold
 from flowli.domain.ports import Lease, Ports
 from flowli.domain.tasks import TaskKind, TaskView
-from flowli.domain.timers import Timer
-from flowli.runtime.insight.inspection import ChannelView, ChildView, Inspection, QueueView, StepView
+from flowli.runtime.insight.inspection import TIMERS_LOOKED_AT, ChannelView, ChildView, Inspection, QueueView, StepView
 from flowli.runtime.insight.known import KnownCode
 from flowli.runtime.progress import Progress, of_state, progress_eid
 from flowli.runtime.protocols.detached import detached_queue, run_of
@@ -32,7 +31,7 @@ from flowli.runtime.signs import SWEEPER, queue_sign, seen
 __all__ = ["inspect"]
 
 _TRIES = 3
-_TASKS, _TIMERS, _DEAD = 1000, 1000, 1000
+_TASKS, _DEAD = 1000, 100
 _LISTED = 100
 
 
@@ -70,14 +69,16 @@ async def _around(services: Services, standing: Standing, known: KnownCode) -> I
         )
     live = [] if standing.ended else fold.live_frames()
     names = {str(frame.metadata["channel"]) for frame in live if "channel" in frame.metadata} | fold.received_on()
-    lease, tasks, dead = await asyncio.gather(
+    lease, tasks, sweeper = await asyncio.gather(
         ports.ownership.read(execution.eid),
         ports.queue.find(execution.queue, execution.eid, limit=_TASKS),
-        ports.queue.dead(execution.queue, limit=_DEAD),
+        seen(ports, SWEEPER),
     )
-    pending, due, sweeper = await asyncio.gather(
-        ports.timers.pending(limit=_TIMERS), ports.timers.due(at, limit=_TIMERS), seen(ports, SWEEPER)
-    )
+    # what is read below costs a request for each thing that stands there, of whichever execution
+    aside = fold.parked is not None and fold.parked.cause == "dead_letter"
+    dead = await ports.queue.dead(execution.queue, limit=_DEAD) if aside else ()
+    timed = not standing.ended and (execution.timeout_s is not None or fold.suspended_until is not None)
+    pending = await ports.timers.pending(limit=TIMERS_LOOKED_AT) if timed else None
     queue = await _queue(services, execution, fold.version, tasks, known)
     children = await asyncio.gather(*(_child(ports, frame) for frame in live if frame.kind is FrameKind.CHILD))
     steps = await asyncio.gather(*(_step(services, execution.eid, frame) for frame in live))
@@ -91,13 +92,13 @@ async def _around(services: Services, standing: Standing, known: KnownCode) -> I
         lease=lease,
         tasks=tuple(tasks),
         dead=tuple(one for one in dead if one.task.target == execution.eid),
-        timers=_own(pending, execution.eid),
+        timers=tuple(timer for timer in pending or () if timer.eid == execution.eid),
         channels=tuple(channels),
         children=tuple(child for child in children if child is not None),
         queue=queue,
         steps=tuple(step for step in steps if step is not None),
         progress=await _progress(ports, execution.eid, lease, live),
-        due_timers=len(due),
+        due_timers=None if pending is None else sum(timer.due_at <= at for timer in pending),
         sweeper=sweeper,
     )
 
@@ -165,7 +166,3 @@ async def _queue(
     held = sum(view.holder is not None for view in ready)
     knows = await known.knows(ports.control, execution.workflow, version or execution.version)
     return QueueView(name, settings, worker, ahead, held, knows)
-
-
-def _own(timers: Iterable[Timer], eid: Eid) -> tuple[Timer, ...]:
-    return tuple(timer for timer in timers if timer.eid == eid)

@@ -51,7 +51,7 @@ def request_lost(case: Case) -> Explanation | None:
 def timer_due(case: Case) -> Explanation | None:
     """One of its timers is due, and no sweeper has fired it."""
     seen = case.seen
-    due = [timer for timer in seen.timers if timer.due_at <= seen.at]
+    due = [timer for timer in seen.armed if timer.due_at <= seen.at]
     if not due or (seen.owned and not seen.expired):
         return None
     waits = [wait for wait in seen.waits if wait.fid == due[0].fid]
@@ -62,7 +62,7 @@ def timer_due(case: Case) -> Explanation | None:
         act("fire all timers that are due", "sweeper", "--once"),
         act("keep a sweeper running", "sweeper"),
         journal=(seen.fold.lifecycle_seq, *(wait.seq for wait in waits)),
-        keys=map(places.timer, due),
+        keys=[places.timer(timer) for timer in due if timer in seen.timers],
         details=_sweeper(case),
     )
 
@@ -91,13 +91,13 @@ def no_sweeper(case: Case) -> Explanation | None:
     """It counts on a sweeper, and none is there."""
     seen = case.seen
     fresh = seen.sweeper is not None and seen.sweeper.fresh(seen.at)
-    if fresh or not seen.timers or (seen.owned and not seen.expired):
+    if fresh or not seen.armed or (seen.owned and not seen.expired):
         return None
     since = "" if seen.sweeper is None else f" since {when(seen.sweeper.at)}"
     return case.is_because(
         Reason.NO_SWEEPER,
         f"no sweeper has been seen{since or ' so far'}, and nothing else fires its timer of "
-        f"{when(seen.timers[0].due_at)}",
+        f"{when(seen.armed[0].due_at)}",
         Moves.OPERATOR,
         act("keep a sweeper running", "sweeper"),
         keys=map(places.timer, seen.timers),
@@ -165,8 +165,8 @@ def _mover(case: Case) -> Moves:
 
 
 def _no_sweeper(case: Case) -> str:
-    seen, due = case.seen, counted(case.seen.due_timers, "timer")
-    are = "is" if case.seen.due_timers == 1 else "are"
+    seen, number = case.seen, case.seen.due_timers or 0
+    due, are = counted(number, "timer"), "is" if number == 1 else "are"
     if seen.sweeper is None:
         return f"no sweeper has been seen so far, {due} {are} due"
     if not seen.sweeper.fresh(seen.at):
