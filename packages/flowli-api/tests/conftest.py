@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
 import httpx
 import pytest
+import structlog
 from fastapi import FastAPI
 
 from flowli import Context, Engine, MemoryBackend, Registry, Site
@@ -55,6 +57,15 @@ def token_of(name: str) -> str:
 
 def identity(name: str, *capabilities: str, workflows: frozenset[str] | None = None) -> Identity:
     return Identity(name, capabilities=frozenset(capabilities), workflows=workflows)
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """Tests that look at the log set it up themselves."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    structlog.reset_defaults()
+    structlog.contextvars.clear_contextvars()
 
 
 @dataclass

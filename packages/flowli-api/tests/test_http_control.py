@@ -82,7 +82,7 @@ async def test_lists_filter_page_and_go_on_by_cursor(shop, http):
     assert [row["eid"] for row in first["items"] + rest.json()["items"]] == eids[::-1]
     assert rest.json()["next_cursor"] is None
     other = await http.get("/v1/executions", params={"workflow": "fail", "cursor": first["next_cursor"]})
-    assert (other.status_code, other.json()["code"]) == (422, "invalid")
+    assert (other.status_code, other.json()["code"]) == (404, "unknown_cursor")
     assert (await http.get("/v1/executions", params={"status": "failed"})).json()["items"] == []
     assert (await http.get("/v1/executions/counts")).json()["counts"]["suspended"] == 3
 

@@ -118,6 +118,27 @@ def _wrap(app: FastAPI, config: ApiConfig, service: Service) -> None:
     app.add_middleware(Envelope, config=config, service=service)
 
 
+def _without_null(document: dict[str, Any]) -> None:
+    """Take null out of parameters: a query, a header or a path cannot say it."""
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            for parameter in operation.get("parameters", ()):
+                schema = parameter["schema"]
+                kinds = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+                if len(kinds) == 1:
+                    del schema["anyOf"]
+                    parameter["schema"] = {**kinds[0], **schema}
+
+
+def _also(document: dict[str, Any], operation_id: str, described: int, other: int) -> None:
+    """Describe a second success of an operation: it has the same body."""
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            if operation["operationId"] == operation_id:
+                answers = operation["responses"]
+                answers[str(other)] = answers[str(described)]
+
+
 def _describe(app: FastAPI) -> None:
     """OpenAPI 3.1 with the security scheme and the form of problems."""
 
@@ -136,6 +157,9 @@ def _describe(app: FastAPI) -> None:
             problem = problems.ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
             schemas.update(problem.pop("$defs", {}))
             schemas["ProblemDetails"] = problem
+            _without_null(made)
+            _also(made, "start_execution", 201, 200)
+            _also(made, "update_execution", 200, 202)
             app.openapi_schema = made
         return app.openapi_schema
 

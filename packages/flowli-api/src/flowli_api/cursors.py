@@ -28,16 +28,16 @@ def open_cursor(cursor: str | None, of: object) -> str | None:
     """The place that ``seal_cursor`` was given.
 
     Raises:
-        Problem: ``invalid``: it is no cursor, or one of another question.
+        Problem: ``unknown_cursor``: it is no cursor, or one of another question.
     """
     if cursor is None:
         return None
     try:
         digest, place = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (ValueError, TypeError, binascii.Error):
-        raise Problem("invalid", "cursor: no page gave it; begin without one.") from None
+        raise Problem("unknown_cursor", "No page gave this cursor; begin without one.") from None
     if digest != _digest(of) or not isinstance(place, str):
-        raise Problem("invalid", "cursor: it is of another list or another filter; begin without one.")
+        raise Problem("unknown_cursor", "The cursor is of another list or another filter; begin without one.")
     return place
 
 

@@ -6,6 +6,7 @@ no business with. It is logged instead, under the request's id, which the answer
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
@@ -30,6 +31,8 @@ CODES: dict[str, tuple[int, str]] = {
     "unknown_execution": (404, "No such execution"),
     "unknown_workflow": (404, "No such workflow or version"),
     "unknown_frame": (404, "No such frame"),
+    "unknown_cursor": (404, "No such place in this list"),
+    "unknown_token": (404, "No such token of a task or a scope"),
     "method_not_allowed": (405, "This address does not take that method"),
     "not_acceptable": (406, "No form that the caller takes can be given"),
     "conflict": (409, "The key stands for something else"),
@@ -47,7 +50,7 @@ CODES: dict[str, tuple[int, str]] = {
     "internal": (500, "A fault of the service"),
     "unavailable": (503, "The storage cannot be reached now"),
     "storage_refused": (503, "The storage refuses; an operator must look at it"),
-    "behind": (503, "This process has not yet seen that sequence number"),
+    "behind": (409, "This process has not yet seen that sequence number"),
     "closing": (503, "This process is shutting down"),
     "timeout": (504, "No answer came in the time given"),
 }
@@ -202,7 +205,21 @@ async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = _BY_STATUS.get(error.status_code, "internal" if error.status_code >= 500 else "bad_request")
     detail = f"{request.method} {request.url.path}: {CODES[code][1].lower()}"
-    return problem_response(code, detail, request_id=_id(request), headers=error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["allow"] = ", ".join(_allowed(request)) or headers.get("Allow", "GET")
+        headers.pop("Allow", None)
+    return problem_response(code, detail, request_id=_id(request), headers=headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """The methods of an address: the framework names those of one of its routes only."""
+    path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    found: set[str] = set()
+    for template, operations in request.app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template)), path):
+            found |= {method.upper() for method in operations}
+    return sorted(found)
 
 
 async def _fault(request: Request, error: Exception) -> Response:

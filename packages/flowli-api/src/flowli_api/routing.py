@@ -12,13 +12,14 @@ request is read. Plugins write their routes with the same two names::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Annotated, Any, TypeVar
 
 import orjson
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
 from flowli_api.auth.identity import Identity
 from flowli_api.problems import PROBLEMS, Problem
@@ -79,9 +80,23 @@ class ApiRoute(APIRoute):
             service = service_of(request)
             if self.requires != ANYONE:
                 request.state.caller = await service.guard.admit(request, self.requires)
+            self._check_query(request)
             return await handler(_StrictRequest(request.scope, request.receive))
 
         return checked
+
+    def _check_query(self, request: Request) -> None:
+        """Refuse a query that the route does not take: a misspelt filter would silently show too much."""
+        known: set[str] = set()
+        for field in _query_of(self.dependant):
+            kind = field.field_info.annotation
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                return  # the model refuses what it does not have
+            known.add(field.alias)
+        for name in request.query_params:
+            if name not in known:
+                hint = f"it takes {', '.join(sorted(known))}" if known else "it takes none"
+                raise Problem("invalid", f"query.{name[:100]}: this address takes no such parameter; {hint}.")
 
 
 class ApiRouter(APIRouter):
@@ -90,6 +105,13 @@ class ApiRouter(APIRouter):
     def __init__(self, **options: Any) -> None:
         options.setdefault("responses", PROBLEMS)
         super().__init__(route_class=ApiRoute, **options)
+
+
+def _query_of(dependant: Any) -> Iterator[Any]:
+    """The fields of the query that a route and what it depends on take."""
+    yield from dependant.query_params
+    for inner in dependant.dependencies:
+        yield from _query_of(inner)
 
 
 class _StrictRequest(Request):

@@ -73,7 +73,7 @@ class ClientBase:
         """After how long to try again; None for not at all."""
         if not call.repeatable or tried >= ATTEMPTS:
             return None
-        if isinstance(error, ApiError) and error.problem.status not in _AGAIN:
+        if isinstance(error, ApiError) and error.problem.status not in _AGAIN and error.code != "behind":
             return None
         asked_s = error.retry_after_s if isinstance(error, ApiError) else None
         most_s: float = min(_LAST_DELAY_S, _FIRST_DELAY_S * 2 ** (tried - 1))

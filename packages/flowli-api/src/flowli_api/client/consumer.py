@@ -175,8 +175,8 @@ class _Work:
         except Exception as failed:
             error = codec.error_info(failed)
             told: dict[str, Data] = {"type": error.type, "message": error.message, "traceback": error.traceback}
-            return {"outcome": "failed", "error": told}
-        return {"outcome": "completed", "value": value}
+            return {"error": told}
+        return {"value": value}
 
     async def _renew(self) -> None:
         renewed_s = self._world.boottime_s()

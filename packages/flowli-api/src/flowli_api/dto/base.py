@@ -10,7 +10,7 @@ __all__ = ["In", "Out"]
 class In(BaseModel):
     """A body of a request. A field that is not described is refused: an actor in a body, for one."""
 
-    model_config = ConfigDict(extra="forbid", strict=False, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Out(BaseModel):

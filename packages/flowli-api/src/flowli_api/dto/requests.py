@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from flowli_api.dto.base import In
-from flowli_api.params import BusinessKey, EidValue, FidText, Instant, Name, Reason, VersionText
+from flowli_api.params import WHOLE, BusinessKey, EidValue, FidText, Instant, Name, Reason, VersionText
 
 __all__ = [
     "Act",
@@ -27,6 +27,8 @@ __all__ = [
 ]
 
 Status = Literal["pending", "running", "suspended", "completed", "failed", "cancelled"]
+_Priority = Annotated[int, Field(ge=0, le=99), WHOLE]
+_Limit = Annotated[int, Field(gt=0, le=1_000_000), WHOLE]
 _Text = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -40,7 +42,7 @@ class Start(In):
     key: BusinessKey | None = Field(default=None, description="Two starts with one business key are one execution.")
     on_conflict: Literal["join", "reject", "allow_after_finish", "replace"] = "join"
     queue: Name | None = None
-    priority: int | None = Field(default=None, ge=0, le=99, description="0 first, 99 last.")
+    priority: _Priority | None = Field(default=None, description="0 first, 99 last.")
     timeout_s: float | None = Field(default=None, gt=0, le=3.2e9)
 
 
@@ -106,8 +108,20 @@ class BulkFilter(In):
     text: _Text | None = None
 
 
+def _one_of(schema: dict[str, Any]) -> None:
+    """Say in the schema that one of two fields is given, and is not null."""
+    for name in ("eids", "filter"):
+        field = schema["properties"][name]
+        (kind,) = (one for one in field.pop("anyOf") if one.get("type") != "null")
+        field.pop("default")
+        field.update(kind)
+    schema["oneOf"] = [{"required": ["eids"]}, {"required": ["filter"]}]
+
+
 class Bulk(Act):
     """One verb on many executions: those that are named, or those that a filter finds."""
+
+    model_config = ConfigDict(json_schema_extra=_one_of)
 
     action: Literal["pause", "resume", "cancel", "retry"]
     eids: list[EidValue] | None = Field(default=None, min_length=1, max_length=10_000)
@@ -115,8 +129,9 @@ class Bulk(Act):
     dry_run: bool = Field(default=True, description="Only tell what would be touched.")
 
     @model_validator(mode="after")
-    def _one_of(self) -> Bulk:
-        if (self.eids is None) == (self.filter is None):
+    def _fits(self) -> Bulk:
+        given = self.model_fields_set & {"eids", "filter"}
+        if len(given) != 1 or (self.eids is None) == (self.filter is None):
             raise ValueError("give either eids or a filter")
         return self
 
@@ -130,8 +145,8 @@ class Pause(In):
 class Limits(Act):
     """Limits of a queue in the whole fleet, in place of those so far; null is no limit."""
 
-    concurrency: int | None = Field(default=None, gt=0, le=1_000_000)
-    rate: int | None = Field(default=None, gt=0, le=1_000_000)
+    concurrency: _Limit | None = None
+    rate: _Limit | None = None
     rate_period_s: float = Field(default=1.0, gt=0, le=86_400)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue
 
 from flowli_api.dto.base import In, Out
+from flowli_api.params import WHOLE
 
 __all__ = [
     "Ack",
@@ -30,7 +31,7 @@ _Ttl = Annotated[float, Field(ge=1, le=3600, description="Without a renewal for 
 class Dequeue(In):
     """Take tasks."""
 
-    limit: int = Field(default=1, ge=1, le=100)
+    limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 1
     ttl_s: _Ttl = 30.0
     wait_s: float = Field(default=0.0, ge=0, le=3600, description="How long to wait for a task if there is none.")
 
@@ -99,16 +100,9 @@ class Deliver(In):
     """Answer a task; with `ack` also be done with it."""
 
     token: Token
-    outcome: Literal["completed", "failed"] = "completed"
     value: JsonValue = None
-    error: Failure | None = None
+    error: Failure | None = Field(default=None, description="The work failed; `value` is then of no interest.")
     ack: bool = False
-
-    @model_validator(mode="after")
-    def _fits(self) -> Deliver:
-        if (self.outcome == "failed") != (self.error is not None):
-            raise ValueError("an answer that failed has an error, and no other has")
-        return self
 
 
 class AnswerOut(Out):

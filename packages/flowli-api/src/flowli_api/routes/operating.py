@@ -8,7 +8,7 @@ from fastapi import Response
 from pydantic import Field, JsonValue
 
 from flowli.codec import load_arguments
-from flowli.domain.errors import UnknownWorkflow
+from flowli.domain.errors import ResultTimeout, UnknownWorkflow
 from flowli.domain.ids import Eid
 from flowli_api.answers import written
 from flowli_api.dto.common import Written
@@ -36,8 +36,12 @@ class Sent(Written):
 
 
 class Answered(Written):
-    """The workflow's answer to an update."""
+    """The workflow's answer to an update.
 
+    Without an answer in time `answered` is false: the update stays, and the same call with the same key waits on.
+    """
+
+    answered: bool
     value: JsonValue = None
 
 
@@ -113,11 +117,14 @@ async def update_execution(
     engine_key = scoped(caller, key)
     seq = await service.acted(caller, "update", eid, body.name, engine_key)
     timeout = min(body.timeout_s, service.config.max_wait_s)
-    value = await service.engine.update(
-        eid, body.name, body.payload, timeout=timeout, key=engine_key, actor=caller.actor
-    )
+    try:
+        value = await service.engine.update(
+            eid, body.name, body.payload, timeout=timeout, key=engine_key, actor=caller.actor
+        )
+    except ResultTimeout:
+        return written(Answered(eid=str(eid), answered=False, control_seq=seq), seq, 202)
     shown = value if caller.may("values:read") else None
-    return written(Answered(eid=str(eid), value=shown, control_seq=seq), seq)
+    return written(Answered(eid=str(eid), answered=True, value=shown, control_seq=seq), seq)
 
 
 @router.post("/executions/{eid}/cancel", response_model=Written, status_code=202, operation_id="cancel_execution")

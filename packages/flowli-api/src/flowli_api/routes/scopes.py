@@ -88,5 +88,5 @@ async def _shown(service: Service, caller: Caller, scope: str, lease: Lease) -> 
 async def _lease(service: Service, caller: Caller, scope: str, token: str) -> Lease:
     found = await service.seal.open(caller, "scope", token)
     if found["scope"] != scope:
-        raise Problem("invalid", "token: it is of another scope.")
+        raise Problem("unknown_token", "The token is of another scope.")
     return codec.load(Lease, found["lease"])

@@ -67,7 +67,7 @@ class Seal:
         """What a token holds.
 
         Raises:
-            Problem: ``invalid``: it is none of ours, or of another kind; ``forbidden``: it is somebody else's.
+            Problem: ``unknown_token``: it is none of ours, or of another kind; ``forbidden``: it is somebody else's.
         """
         try:
             body, signature = (_bytes(part) for part in token[:_LONGEST].split("."))
@@ -120,4 +120,4 @@ def _bytes(text: str) -> bytes:
 
 
 def _strange() -> Problem:
-    return Problem("invalid", "token: this service gave no such token.")
+    return Problem("unknown_token", "This service gave no such token.")
