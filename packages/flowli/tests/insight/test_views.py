@@ -18,6 +18,7 @@ from flowli.domain.provenance import Actor, ActorKind, Provenance, Site
 from flowli.domain.tasks import DeadTask, Task, TaskKind, TaskView
 from flowli.domain.timers import Timer
 from flowli.runtime.insight import Explainer, Graph, KnownCode, explain, inspect, mermaid, places
+from flowli.runtime.insight.inspection import TIMERS_LOOKED_AT
 from flowli.runtime.insight.reasons.case import Case
 from flowli.runtime.insight.reasons.lost import unclear
 from flowli.timestamp import Timestamp
@@ -256,6 +257,24 @@ async def test_a_detached_step_waits_for_its_worker(stage: Stage) -> None:
 
 
 # what else
+
+
+async def test_a_timer_behind_many_that_are_due_is_told_as_due(stage: Stage) -> None:
+    @stage.fleet.registry.workflow
+    async def naps(ctx: Context) -> None:
+        await ctx.sleep(60)
+
+    stage.worker()
+    eid = await stage.fleet.engine.start("naps")
+    await stage.advance(1)
+    for n in range(TIMERS_LOOKED_AT):
+        other = Eid(int=(7 << 76) | (2 << 62) | n)
+        await stage.fleet.run(stage.cli.ports.timers.set(Timer(T0 + timedelta(seconds=n / 10), other, "root/sleep#1")))
+    await stage.advance(70)
+    found = await stage.explain(eid)
+    assert (found.reason, found.evidence.keys) == ("timer_due", ())
+    assert found.sentence.endswith("no sweeper has been seen so far, 100 timers are due.")
+    await stage.check_evidence(found)
 
 
 async def test_an_execution_of_which_nothing_is_said_is_told_as_such(fans: Stage) -> None:
