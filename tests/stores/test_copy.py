@@ -23,6 +23,7 @@ from . import shop
 from .conftest import EMULATORS, Gate
 from .emulators.proxy import Answer, Asked, Forward, passing
 from .emulators.service import Service
+from .test_engine import Workers
 
 
 def copy(*arguments: str) -> dict[str, object]:
@@ -151,3 +152,32 @@ async def hold(engine: Engine, eid):
     got = await engine.ports.ownership.acquire(eid, Holder("far", Site("far")), 60.0)
     assert isinstance(got, Acquired)
     return got.lease
+
+
+@pytest.mark.parametrize("service", ["s3"], indirect=True)
+async def test_a_copy_of_a_bucket_on_which_a_worker_works_misses_nothing(service: Service):
+    source, target = service.url(SYSTEM.token()), service.url(SYSTEM.token())
+    workers = Workers(source)
+    try:
+        async with CairnBackend.open(source) as backend:
+            engine = engine_on(backend)
+            eids = [await engine.start(shop.fulfil, "o0")]
+            worker = workers.begin()
+            assert len(await engine.result(eids[0], timeout=60)) == 5
+            copying = asyncio.create_task(asyncio.to_thread(copy, source, target))
+            eids += [await engine.start(shop.fulfil, f"o{number}") for number in range(1, 6)]
+            assert (await copying)["done"] is False
+            for eid in eids:
+                await engine.result(eid, timeout=60)
+            await engine.close()
+        said = await asyncio.to_thread(copy, source, target, "--cut-over")
+        assert "is held by" in str(said["message"]), "an idle worker shows a sign of life"
+        worker.send_signal(signal.SIGTERM)
+        assert await asyncio.to_thread(worker.wait, 60) == 0
+    finally:
+        workers.end()
+    await asyncio.to_thread(cut_over, source, target)
+    async with CairnBackend.open(target) as backend:
+        other = engine_on(backend)
+        for number, eid in enumerate(eids):
+            assert await other.result(eid, timeout=20) == [f"o{number}-{step}" for step in range(1, 6)]

@@ -36,6 +36,14 @@ def test_the_program_of_the_guide_runs(service, monkeypatch, capsys):
     assert capsys.readouterr().out == "receipt of A-1\n"
 
 
+def test_the_program_that_counts_requests_runs(capsys):
+    (program,) = blocks(ROOT / "docs/how-to/buckets.md", "python")
+    exec(compile(program, "page", "exec"), {"__name__": "page"})
+    printed = capsys.readouterr().out
+    assert "put lost " in printed
+    assert "throttled: 0" in printed
+
+
 @pytest.mark.parametrize("scheme", PAGES)
 def test_the_readme_opens_buckets_and_lists_every_setting(scheme):
     name, config = PAGES[scheme]

@@ -115,7 +115,9 @@ async def test_twenty_steps_on_a_store_that_takes_one_write_a_second_of_a_key(ga
     assert await engine.result(eid, timeout=30) == [f"a-{number}" for number in range(1, 21)]
     entries = (await backend.ports.journal.read(eid)).entries
     assert len({one.by.site.epoch for one in entries} - {None, 0}) == 1
-    record_property(f"writes of 20 steps at one a second on {gate.service.scheme}", f"{slow.passed}, and {slow.refused} refused")
+    record_property(
+        f"writes of 20 steps at one a second on {gate.service.scheme}", f"{slow.passed}, and {slow.refused} refused"
+    )
     assert slow.refused <= slow.passed
     await engine.close()
     await backend.close()

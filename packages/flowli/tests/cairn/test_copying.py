@@ -44,7 +44,7 @@ def world(clock) -> ManualWorld:
 @pytest.fixture
 async def source(world) -> MemoryStore:
     """An installation with a log and some documents."""
-    store = MemoryStore("", world=world)
+    store = MemoryStore("", world=world, page_size=4)
     cairn = Cairn(store, world)
     await cairn.ensure_layout()
     for number in range(3):

@@ -53,7 +53,7 @@ def copy(source: str, target: str, cut_over: bool) -> None:
         return
     screen.fields(
         [
-            ("copied", f"{moved.copied} objects, {moved.size_bytes} bytes, in {moved.passes} passes"),
+            ("copied", f"{moved.copied} objects, {moved.size_bytes} bytes; passes: {moved.passes}"),
             ("removed", f"{moved.removed} objects"),
             ("verified", f"{moved.verified} objects" + (f", {moved.mended} mended" if moved.mended else "")),
             ("state", _state(moved, target)),
