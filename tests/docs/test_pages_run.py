@@ -51,6 +51,10 @@ def test_embedding(runner, docs, capsys):
     assert "pending\n1 tasks\njuly.pdf" in printed
 
 
+def test_finding_out_why_it_is_stuck(runner, docs):
+    runner.run(docs / "how-to" / "find-out-why-it-is-stuck.md")
+
+
 def test_long_steps(runner, docs, capsys):
     runner.run(docs / "how-to" / "run-long-steps.md")
     printed = capsys.readouterr().out

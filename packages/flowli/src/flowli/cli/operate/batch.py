@@ -84,7 +84,8 @@ def _would(session: Session, rows: list[ExecutionRow], verb: Verb) -> None:
     if rows:
         table(session, tuple(rows[:_SHOWN]), ["workflow", "status", "age", "detail"], session.engine.world.now())
     more = f", the newest {_SHOWN} are shown" if len(rows) > _SHOWN else ""
-    session.screen.note(f"flowli: {len(rows)} executions fit for {verb.name}{more}")
+    fit = "1 execution fits" if len(rows) == 1 else f"{len(rows)} executions fit"
+    session.screen.note(f"flowli: {fit} for {verb.name}{more}")
 
 
 async def _all(
