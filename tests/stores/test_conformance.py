@@ -1,4 +1,4 @@
-"""One contract, the same tests, five stores; and one table of outcomes, which the guide prints."""
+"""One contract, the same tests, five stores; and one table of outcomes, SQLite beside them, which the guide prints."""
 
 import re
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from flowli.testing.suites.object_store import ObjectStoreSuite
 from .outcomes import ROWS, outcomes
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/buckets.md"
-COLUMNS = {"memory": 1, "file": 2, "s3": 3, "az": 4, "gs": 5}
+COLUMNS = {"memory": 1, "file": 2, "s3": 3, "az": 4, "gs": 5, "sqlite": 6}
 
 
 @pytest.fixture
@@ -43,7 +43,13 @@ async def test_the_guide_prints_what_every_store_answers(store, url):
     assert {row[0]: row[column].strip("`") for row in printed()} == await outcomes(store)
 
 
+async def test_a_sqlite_file_answers_the_same(tmp_path):
+    store = open_store(f"sqlite:{tmp_path}/bucket.db")
+    assert {row[0]: row[COLUMNS["sqlite"]].strip("`") for row in printed()} == await outcomes(store)
+    await store.close()
+
+
 def test_the_outcomes_are_identical_on_all_stores():
     assert [row[0] for row in printed()] == list(ROWS)
-    assert [row for row in printed() if len(set(row[1:])) != 1 or len(row) != 6] == []
+    assert [row for row in printed() if len(set(row[1:])) != 1 or len(row) != 7] == []
     assert len(re.findall(r"^\| operation \|", PAGE.read_text(), re.MULTILINE)) == 1

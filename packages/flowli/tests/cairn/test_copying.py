@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from flowli.cairn.copying import CopyRefused, Move
+from flowli.cairn.copying import Move
 from flowli.cairn.copying.manifest import PREFIX
 from flowli.cairn.database import Cairn
 from flowli.cairn.document import TOMBSTONE
-from flowli.cairn.errors import StoreUnavailable, StoreUnsuitable
+from flowli.cairn.errors import CopyRefused, StoreUnavailable, StoreUnsuitable
 from flowli.cairn.layout import LAYOUT_KEY
 from flowli.cairn.lease import Held
 from flowli.cairn.store import ObjectStore

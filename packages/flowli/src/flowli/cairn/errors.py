@@ -9,6 +9,7 @@
     ├── OutcomeUnknown      a write whose fate could not be settled
     ├── LeaseGone           the lease has another holder or epoch
     ├── LogFenced           a commit at a number that was trimmed away; it was taken back
+    ├── CopyRefused         an installation cannot be copied or moved now
     ├── LogTrimmed          a position before the first commit that a log still holds
     └── StoreError          the store refused or could not be reached; nothing was written
         ├── StoreConfigError    the storage URL or mapping is wrong
@@ -28,6 +29,7 @@ from __future__ import annotations
 
 __all__ = [
     "CairnError",
+    "CopyRefused",
     "FormatTooNew",
     "KeyRefused",
     "LayoutTooNew",
@@ -110,6 +112,10 @@ class LogTrimmed(CairnError):
         self.args = (name, asked, commit, seq)
         self.commit = commit
         self.seq = seq
+
+
+class CopyRefused(CairnError):
+    """A copy of an installation cannot begin or cannot be finished now; nothing was lost."""
 
 
 class StoreError(CairnError):

@@ -6,6 +6,6 @@ who still works on the source.
 
 from __future__ import annotations
 
-from flowli.cairn.copying.move import CopyRefused, Move, Moved
+from flowli.cairn.copying.move import Move, Moved
 
-__all__ = ["CopyRefused", "Move", "Moved"]
+__all__ = ["Move", "Moved"]

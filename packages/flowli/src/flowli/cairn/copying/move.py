@@ -22,14 +22,14 @@ from flowli.cairn.copying.manifest import PREFIX, Manifest
 from flowli.cairn.copying.sweep import Progress, Swept, sweep, verify
 from flowli.cairn.copying.walk import keys_under
 from flowli.cairn.document import Changed, Doc
-from flowli.cairn.errors import CairnError
+from flowli.cairn.errors import CopyRefused
 from flowli.cairn.layout import LAYOUT_KEY, check_layout
 from flowli.cairn.objects import Documents
 from flowli.cairn.store import ObjectStore
 from flowli.cairn.values import JSON
 from flowli.world import World
 
-__all__ = ["CopyRefused", "Move", "Moved"]
+__all__ = ["Move", "Moved"]
 
 _CLOSED = 1_000_000
 """A layout version that no release knows, so that releases without these marks keep out as well."""
@@ -37,10 +37,6 @@ _CLOSED = 1_000_000
 _MOST_PASSES = 5
 
 _Change: TypeAlias = Callable[[Mapping[str, JSON]], Mapping[str, JSON]]
-
-
-class CopyRefused(CairnError):
-    """The copy cannot begin or cannot be finished now; nothing was lost."""
 
 
 @dataclass(frozen=True, slots=True)

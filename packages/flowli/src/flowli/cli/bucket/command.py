@@ -39,7 +39,7 @@ def copy(source: str, target: str, cut_over: bool) -> None:
     from then on SRC lets no process begin on it. Stop everything that uses SRC first; a service that runs on would
     write where nobody looks.
     """
-    from flowli.cairn.copying import CopyRefused
+    from flowli.cairn.errors import CopyRefused
     from flowli.cli.render.screen import Screen
 
     screen = Screen(json_wanted=settings().json)
