@@ -88,6 +88,17 @@ async def two_gates(ctx: Context) -> list[str]:
     return found
 
 
+def needs_repair() -> None:
+    if not paid:
+        raise ValueError("out of order")
+
+
+@registry.workflow
+async def review_beside_a_step(ctx: Context) -> str:
+    decision, _ = await ctx.gather(review(ctx, "go?"), ctx.step(needs_repair))
+    return shown(decision)
+
+
 @registry.workflow
 async def side_by_side(ctx: Context) -> list[str]:
     return [shown(one) for one in await ctx.gather(review(ctx, "left"), review(ctx, "right"))]
@@ -371,6 +382,25 @@ async def test_explain_names_the_reviews_that_are_waited_for(desk):
     await desk.decide(name, "approve", "bob")
     await desk.env.run_until_idle()
     assert (await desk.env.clock.drive(desk.env.engine.explain(view.eid))).reason == "completed"
+
+
+async def test_a_retry_that_took_a_review_over_is_decided_by_its_own_id(desk):
+    """The source fails while its review is open; the fork holds the announcement and waits on."""
+    eid = await desk.env.start(review_beside_a_step, actor=ADA)
+    await desk.env.run_until_idle()
+    assert (await desk.env.status(eid)).status == "failed"
+    assert await desk.list() == []
+    paid.append("repaired")
+    fork = await desk.env.clock.drive(desk.env.engine.retry(eid, actor=ADA))
+    await desk.env.settle()
+    told = await desk.env.clock.drive(desk.env.engine.explain(fork))
+    assert f"(review {fork}:review-1)" in told.sentence
+    with pytest.raises(NotADecider):
+        await desk.decide(f"{fork}:review-1", "approve", "ada")
+    await desk.decide(f"{fork}:review-1", "approve", "bob")
+    assert (await Desk(desk.env).get(f"{fork}:review-1")).status == "decided"
+    await desk.env.run_until_idle()
+    assert await desk.env.result(fork) == "approve by bob"
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,10 @@ def test_events_may_come_twice_and_in_any_order():
         assert (view.status, view.decision.by, view.workflow) == ("decided", ("bob", "cat"), "approve")
 
 
+def test_an_event_may_come_before_its_review_is_known():
+    assert inbox(created(), vote(1, "bob"), opened()).get(NAME).status == "decided"
+
+
 def test_an_event_whose_predecessor_is_not_known_waits_for_it():
     assert inbox(created(), opened(approvals=2), vote(2, "cat")).get(NAME).state.votes == ()
 

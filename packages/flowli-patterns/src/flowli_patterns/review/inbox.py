@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from flowli.codec import from_data
@@ -65,7 +66,6 @@ class _Known:
     eid: Eid
     opened_at: Timestamp
     request: Request
-    events: dict[int, Event | None] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -73,16 +73,22 @@ class _Execution:
     workflow: str = ""
     requester: str | None = None
     ended: bool = False
+    lineage: tuple[Eid, ...] = ()
 
 
 class Inbox:
-    """See the module's docstring."""
+    """See the module's docstring.
+
+    A fork holds the frames of its sources, and among them perhaps the announcement of a review that it still waits
+    for. Such a review is found by its id (``get``); it is not among ``all``, since nothing tells whether it is over.
+    """
 
     def __init__(self, control: ControlLog) -> None:
         self._control = control
         self._position = START
         self._turn = asyncio.Lock()
         self._reviews: dict[str, _Known] = {}
+        self._events: defaultdict[str, dict[int, Event | None]] = defaultdict(dict)
         self._executions: dict[Eid, _Execution] = {}
         self._asking: set[Eid] = set()
 
@@ -99,11 +105,14 @@ class Inbox:
     def add(self, entry: ControlEntry) -> None:
         """Take an entry; one that was taken before changes nothing."""
         match entry.body:
-            case ExecutionCreated(eid=eid, workflow=workflow):
+            case ExecutionCreated(eid=eid, workflow=workflow, origin=origin):
                 known = self._executions.setdefault(eid, _Execution())
                 known.workflow, known.requester = workflow, entry.by.actor.id
+                known.lineage = () if origin is None else origin.lineage
             case StatusChanged(eid=eid, entry=ExecutionErased.tag):
-                self._reviews = {name: one for name, one in self._reviews.items() if one.eid != eid}
+                for review in [name for name in (*self._reviews, *self._events) if name.startswith(f"{eid}:")]:
+                    self._reviews.pop(review, None)
+                    self._events.pop(review, None)
             case StatusChanged(eid=eid, status=status) if status.terminal:
                 if eid in self._asking:
                     self._executions.setdefault(eid, _Execution()).ended = True
@@ -116,13 +125,11 @@ class Inbox:
 
     def learn(self, review: str, events: Iterable[tuple[int, Event]]) -> None:
         """Take events that are known otherwise: those that an engine of this process has just placed."""
-        known = self._reviews.get(review)
-        if known is not None:
-            known.events.update(events)
+        self._events[review].update(events)
 
     def get(self, review: str) -> ReviewView | None:
         """One review; None if nothing is known of it."""
-        known = self._reviews.get(review)
+        known = self._reviews.get(review) or self._inherited(review)
         return None if known is None else self._view(review, known)
 
     def all(self) -> list[ReviewView]:
@@ -140,20 +147,30 @@ class Inbox:
                 assert isinstance(asked, Request)
                 self._reviews[review] = _Known(eid, at, asked)
                 self._asking.add(eid)
-            case {"review": str(review), "events": list(events)} if review in self._reviews:
-                known = self._reviews[review]
+            case {"review": str(review), "events": list(events)}:
                 for event in events:
                     if isinstance(event, dict) and isinstance(event.get("place"), int):
                         about = {name: value for name, value in event.items() if name != "place"}
-                        known.events.setdefault(int(str(event["place"])), event_of(about))
+                        self._events[review].setdefault(int(str(event["place"])), event_of(about))
             case _:
                 pass
+
+    def _inherited(self, review: str) -> _Known | None:
+        """A review that a fork took over from one of its sources."""
+        text, _, name = review.partition(":")
+        eid = next((eid for eid in self._executions if str(eid) == text), None)
+        if eid is None:
+            return None
+        sources = (self._reviews.get(f"{source}:{name}") for source in reversed(self._executions[eid].lineage))
+        found = next((known for known in sources if known is not None), None)
+        return None if found is None else _Known(eid, found.opened_at, found.request)
 
     def _view(self, review: str, known: _Known) -> ReviewView:
         execution = self._executions.get(known.eid, _Execution())
         state = ReviewState(review, known.request, known.request.requester or execution.requester)
-        while state.places + 1 in known.events:
-            state = state.after(known.events[state.places + 1])
+        events = self._events.get(review, {})
+        while state.places + 1 in events:
+            state = state.after(events[state.places + 1])
         if state.decision is not None:
             status = "decided"
         elif state.end is not None:
