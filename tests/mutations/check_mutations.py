@@ -14,7 +14,7 @@ from mutations import MUTATIONS, Mutation
 
 from flowli.testing.sim.campaign import Budget, Campaign
 
-BUDGET = Budget(sweep=0.3, freezes=0.2, storms=400)
+BUDGET = Budget(sweep=600, freezes=300, storms=200)
 LIMIT_S = 20.0
 
 

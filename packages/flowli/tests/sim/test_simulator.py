@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -87,3 +89,12 @@ def test_every_fault_can_strike(fault: str) -> None:
     outcome, cluster = run_case(Case("steps", 1, ((30, fault),)))
     assert [one.number for one in cluster.bucket.operations if one.fault is not None] == [30]
     assert outcome.problems == []
+
+
+def test_a_run_leaves_nothing_of_which_python_warns() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for seed in range(1, 13):
+            run_case(Case("deadly" if seed % 2 else "retention", seed, storm=seed))
+        gc.collect()
+    assert [str(one.message) for one in caught] == []

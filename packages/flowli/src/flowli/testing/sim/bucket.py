@@ -19,6 +19,7 @@ from flowli.cairn.write import Gone, Lost, Unknown, Won
 from flowli.testing.sim import faults
 from flowli.testing.sim.faults import Fault
 from flowli.testing.sim.loop import VirtualLoop
+from flowli.testing.sim.mirror import Mirror
 from flowli.testing.sim.node import Node
 
 __all__ = ["Bucket", "Operation", "SimStore"]
@@ -58,6 +59,7 @@ class Bucket:
         operations: every request so far.
         choose: gives an operation its fault.
         on_kill: kills a node.
+        mirror: a real store that must answer the same.
     """
 
     def __init__(self, loop: VirtualLoop, seed: int, *, latency_s: tuple[float, float] = (0.004, 0.016)) -> None:
@@ -66,6 +68,7 @@ class Bucket:
         self.operations: list[Operation] = []
         self.choose: Chooser = lambda operation: None
         self.on_kill: Callable[[Node], None] = lambda node: None
+        self.mirror: Mirror | None = None
         self._keys: list[str] = []
         self._rng = random.Random(f"{seed}/bucket")
         self._latency_s = latency_s
@@ -97,6 +100,19 @@ class Bucket:
 
     def write(self, key: str, data: bytes, if_absent: bool, if_version: str | None) -> Result:
         """Apply a put."""
+        result = self._write(key, data, if_absent, if_version)
+        if self.mirror is not None:
+            self.mirror.write(key, data, if_absent, if_version, result)
+        return result
+
+    def erase(self, key: str, if_version: str | None) -> Result:
+        """Apply a delete."""
+        result = self._erase(key, if_version)
+        if self.mirror is not None:
+            self.mirror.erase(key, if_version, result)
+        return result
+
+    def _write(self, key: str, data: bytes, if_absent: bool, if_version: str | None) -> Result:
         found = self.objects.get(key)
         if if_absent and found is not None:
             return Lost()
@@ -110,8 +126,7 @@ class Bucket:
         self.objects[key] = (data, version, self.loop.time())
         return Won(version)
 
-    def erase(self, key: str, if_version: str | None) -> Result:
-        """Apply a delete."""
+    def _erase(self, key: str, if_version: str | None) -> Result:
         found = self.objects.get(key)
         if found is None:
             return Won() if if_version is None else Gone()
@@ -161,6 +176,8 @@ class SimStore:
 
         def apply() -> Object | None:
             found = self._bucket.objects.get(key)
+            if self._bucket.mirror is not None:
+                self._bucket.mirror.read(key, None if found is None else found[0])
             return None if found is None else Object(found[0], found[1], self._bucket.loop.time() - found[2])
 
         result: Object | None = await self._request("get", key, apply)
@@ -198,6 +215,8 @@ class SimStore:
         def apply() -> Page:
             fault = operation.fault
             keys = self._bucket.keys(prefix, age_s=fault.age_s if isinstance(fault, faults.StaleList) else 0.0)
+            if self._bucket.mirror is not None:
+                self._bucket.mirror.listed(prefix, self._bucket.keys(prefix))
             if after is not None:
                 keys = keys[bisect.bisect_right(keys, after) :]
             most = min(limit or self.capabilities.page_size, self.capabilities.page_size)

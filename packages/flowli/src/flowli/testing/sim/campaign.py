@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from flowli.cairn.store import ObjectStore
 from flowli.testing.sim.modes import Case, freezes, run_case, storms, sweep
 from flowli.testing.sim.workload import Workload
 from flowli.testing.sim.workloads import WORKLOADS
@@ -38,7 +39,7 @@ class Budget:
 
 BUDGETS: dict[str, Budget] = {
     "small": Budget(14, 20, 3),
-    "default": Budget(120, 72, 24),
+    "default": Budget(98, 60, 20),
     "full": Budget(None, None, 1000),
 }
 """By name."""
@@ -58,12 +59,14 @@ class Campaign:
 
     Attributes:
         seed: of the latencies, and of the choice among the cases.
+        store: a real store that does all that the bucket does, and must answer the same.
         runs: how many were run.
         operations: how many requests all of them made.
     """
 
     workloads: Mapping[str, Workload] = field(default_factory=lambda: WORKLOADS)
     seed: int = 1
+    store: ObjectStore | None = None
     runs: int = 0
     operations: int = 0
     findings: list[Finding] = field(default_factory=list)
@@ -89,7 +92,7 @@ class Campaign:
     def run(self, cases: Iterable[Case]) -> Iterator[Finding | None]:
         """Run cases one by one; yields a finding, or None for a good run."""
         for case in cases:
-            outcome, _ = run_case(case, self.workloads)
+            outcome, _ = run_case(case, self.workloads, store=self.store)
             self.runs += 1
             self.operations += outcome.operations
             finding = Finding(case, tuple(outcome.problems)) if outcome.problems else None

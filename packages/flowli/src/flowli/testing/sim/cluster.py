@@ -16,7 +16,7 @@ from flowli.testing.sim.workload import Effect, Expected, Ledger, Workload
 
 __all__ = ["Cluster", "Outcome", "Plan"]
 
-_STORM_S, _CALM_S, _AFTERWARDS_S = 120.0, 600.0, 90.0
+_STORM_S, _CALM_S, _AFTERWARDS_S = 120.0, 600.0, 55.0
 _RESTART_S = 9.0
 
 
@@ -119,6 +119,9 @@ class Cluster:
         finally:
             asyncio._set_running_loop(outer)
         problems += judge(self)
+        if self.bucket.mirror is not None:
+            problems += self.bucket.mirror.problems
+            self.bucket.mirror.close()
         outcome = Outcome(problems, len(self.bucket.operations), self.loop.time() - 1000.0)
         self._drop()
         return outcome

@@ -28,7 +28,7 @@ _SETTINGS: dict[str, Any] = {
     "task_ttl_s": 6.0,
     "hold_s": 2.0,
     "grace_s": 5.0,
-    "audit_period_s": 60.0,
+    "audit_period_s": 35.0,
 }
 
 

@@ -14,10 +14,12 @@ from typing import Any
 
 import structlog
 
+from flowli.cairn.store import ObjectStore
 from flowli.testing.sim import faults
 from flowli.testing.sim.bucket import Operation
 from flowli.testing.sim.cluster import Cluster, Outcome, Plan
 from flowli.testing.sim.faults import Fault
+from flowli.testing.sim.mirror import Mirror
 from flowli.testing.sim.workload import Workload
 from flowli.testing.sim.workloads import WORKLOADS
 
@@ -106,8 +108,14 @@ class Case:
             raise ValueError(f"{line!r} names no run; it has the form steps:1:ttl:hosts:0:vanish@17") from None
 
 
-def run_case(case: Case, workloads: Mapping[str, Workload] | None = None) -> tuple[Outcome, Cluster]:
-    """Run one case."""
+def run_case(
+    case: Case, workloads: Mapping[str, Workload] | None = None, *, store: ObjectStore | None = None
+) -> tuple[Outcome, Cluster]:
+    """Run one case.
+
+    Args:
+        store: a real store that does all that the bucket does, and must answer the same.
+    """
     known = workloads or WORKLOADS
     if case.workload not in known:
         raise ValueError(f"there is no workload {case.workload!r}; known are {sorted(known)}")
@@ -123,6 +131,7 @@ def run_case(case: Case, workloads: Mapping[str, Workload] | None = None) -> tup
     skews = {} if storm is None else {name: storm.uniform(-20, 20) for name in ("worker-1", "worker-2", "sweeper-1")}
     settings: dict[str, Any] = dict(ORDERS[case.order])
     cluster = Cluster(workload, Plan(choose, one_host=case.one_host, settings=settings, skews_s=skews), case.seed)
+    cluster.bucket.mirror = None if store is None else Mirror(store)
     with _quiet():
         return cluster.run(), cluster
 
