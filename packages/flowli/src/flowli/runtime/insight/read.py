@@ -164,5 +164,8 @@ async def _queue(
     place = next((n for n, view in enumerate(ready) if view.task.task_id == waiting.task.task_id), len(ready))
     ahead = sum(view.holder is None for view in ready[:place])
     held = sum(view.holder is not None for view in ready)
-    knows = await known.knows(ports.control, execution.workflow, version or execution.version)
+    knows = None
+    if settings.paused is None and worker is not None and worker.fresh(services.world.now()):
+        # only now is it of interest: it may have to read the whole control log
+        knows = await known.knows(ports.control, execution.workflow, version or execution.version)
     return QueueView(name, settings, worker, ahead, held, knows)

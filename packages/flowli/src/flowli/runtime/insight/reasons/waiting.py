@@ -136,7 +136,7 @@ def _actions(case: Case, reason: Reason, wait: Wait) -> tuple[NextAction, ...]:
             return (*_move_step(case, fid), act("see it go on", "watch", case.eid), give_up)
         case OnChild(eid):
             return act("explain the child", "explain", eid), act("see it go on", "watch", case.eid), give_up
-        case OnChannel(channel) if reason is Reason.WAITING_MESSAGE:
+        case OnChannel(channel) if reason is Reason.WAITING_MESSAGE and not _name(channel).startswith("_"):
             return _send(case, channel, wait), give_up
         case OnChannel():
             return act("see it go on", "watch", case.eid), give_up
