@@ -99,6 +99,13 @@ def test_a_review_is_listed_and_decided(flowli):
     assert flowli("reviews", "--status", "decided").splitlines()[1].endswith("approve by bob")
 
 
+def test_status_and_explain_lead_to_the_review(flowli):
+    review = flowli.open("plain", "--arg", "what=chairs")
+    eid = review.partition(":")[0]
+    assert f"flowli explain {eid}" in flowli("status", eid)
+    assert f"flowli decide {review} VERDICT" in flowli("explain", eid)
+
+
 def test_who_is_late_exits_with_1_and_is_told_the_decision(flowli):
     review = flowli.open("plain", "--arg", "what=chairs")
     flowli("decide", review, "reject", who="bob")

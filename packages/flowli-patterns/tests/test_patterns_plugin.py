@@ -1,9 +1,13 @@
+import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import flowli.patterns
 import flowli_patterns.public
 from flowli.descriptors import PatternType
 from flowli.plugins import discover, manager
+from flowli.testing.env import TestEnvironment
 
 
 def test_it_is_listed_with_all_that_it_provides():
@@ -25,6 +29,15 @@ def test_the_facade_shows_the_public_names_of_this_distribution():
     assert all(
         getattr(flowli.patterns, one) is getattr(flowli_patterns.public, one) for one in flowli_patterns.public.__all__
     )
+
+
+async def test_the_example_of_the_readme_runs(monkeypatch):
+    text = (Path(__file__).parents[1] / "README.md").read_text()
+    page = ModuleType("readme_page")
+    monkeypatch.setitem(sys.modules, "readme_page", page)
+    exec(re.search(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1], page.__dict__)
+    async with TestEnvironment(page.registry) as env:
+        assert await env.run(page.book_trip, ["Oslo", "Rome"]) == ["room in Oslo", "room in Rome"]
 
 
 def test_the_readme_names_every_pattern():

@@ -94,6 +94,8 @@ def _next(view: ExecutionView) -> str:
                 return f"flowli resume {view.execution.eid}"
             case OnChannel(channel):
                 first, dot, name = channel.partition(".")
+                if name.startswith("_"):  # a channel of the engine or of a pattern: no message that one types moves it
+                    return f"flowli explain {view.execution.eid}"
                 return f"flowli signal {view.execution.eid} {name if dot else first} --json ..."
             case _:
                 continue
