@@ -89,7 +89,7 @@ def test_a_sweeper_pass_says_what_it_did(flowli):
     flowli.work()
     assert re.search(r"^waits on +timer \S+ \(in (1h|59m 5\ds)\)$", flowli("status", eid), re.MULTILINE)
     report = flowli.json("sweeper", "--once")
-    assert (report["timers"], report["jobs"]) == (0, 0)
+    assert (report["timers"], report["resumed"]) == (0, 0)  # the jobs are those of whatever plugins are installed
     assert re.search(r"^timers +0$", flowli("sweeper", "--once"), re.MULTILINE)
 
 
