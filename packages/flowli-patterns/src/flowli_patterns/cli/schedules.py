@@ -44,13 +44,13 @@ def _instant(text: str | None, option: str) -> datetime | None:
     return found.astimezone(UTC)
 
 
-def _ask(act: Callable[[Session, Schedules], Awaitable[None]]) -> None:
+def _ask(act: Callable[[Session, Schedules], Awaitable[None]], *, starts: bool = False) -> None:
     async def body(session: Session) -> None:
         from flowli_patterns.schedule.verbs import Schedules
 
         await act(session, Schedules(session.engine))
 
-    run(body)
+    run(body, uses_app=starts)
 
 
 def _show(session: Session, view: ScheduleView) -> None:
@@ -125,17 +125,30 @@ def show(name: str, slots: int) -> None:
 
 
 _POLICIES = (
-    click.option("--overlap", type=click.Choice(["skip", "queue", "cancel_previous", "allow"]), metavar="POLICY",
-                 help="While an earlier run goes on: skip (default), queue, cancel_previous or allow."),
-    click.option("--catch-up", type=click.Choice(["skip", "last", "all"]), metavar="POLICY",
-                 help="What was missed: skip, last (default) or all."),
-    click.option("--catch-up-window", "catch_up_window_s", type=click.FloatRange(0), metavar="SECONDS",
-                 help="Never make up for older slots; a day by default."),
+    click.option(
+        "--overlap",
+        type=click.Choice(["skip", "queue", "cancel_previous", "allow"]),
+        metavar="POLICY",
+        help="While an earlier run goes on: skip (default), queue, cancel_previous or allow.",
+    ),
+    click.option(
+        "--catch-up",
+        type=click.Choice(["skip", "last", "all"]),
+        metavar="POLICY",
+        help="What was missed: skip, last (default) or all.",
+    ),
+    click.option(
+        "--catch-up-window",
+        "catch_up_window_s",
+        type=click.FloatRange(0),
+        metavar="SECONDS",
+        help="Never make up for older slots; a day by default.",
+    ),
     click.option("--catch-up-limit", type=click.IntRange(1), metavar="N", help="Make up for so many; 100 by default."),
     click.option("--jitter", "jitter_s", type=click.FloatRange(0), metavar="SECONDS", help="Start up to so late."),
     click.option("--queue", metavar="NAME", help="Where the executions go; the workflow's own queue by default."),
     click.option("--note", metavar="TEXT", help="For people."),
-)  # fmt: skip
+)
 
 
 def _policies(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -214,7 +227,7 @@ def add(
         options = _given({**policies, "slot_argument": slot_argument, "version": version})
         _show(session, await verbs.add(name, workflow, when, actor=operator(), kwargs=arguments, **options))
 
-    _ask(act)
+    _ask(act, starts=True)
 
 
 @schedules.command("update", cls=FlowliCommand)
@@ -278,7 +291,7 @@ def run_(name: str, key: str | None) -> None:
         else:
             session.screen.line(str(eid))
 
-    _ask(act)
+    _ask(act, starts=True)
 
 
 @schedules.command("tick", cls=FlowliCommand)
@@ -295,7 +308,7 @@ def tick(name: str, slot: str) -> None:
         else:
             session.screen.line(str(eid))
 
-    _ask(act)
+    _ask(act, starts=True)
 
 
 @schedules.command("backfill", cls=FlowliCommand)
@@ -325,7 +338,7 @@ def backfill(name: str, start: str, end: str, limit: int, queue: str | None, dry
         if not found:
             session.screen.note("flowli: the schedule has no slot there")
 
-    _ask(act)
+    _ask(act, starts=True)
 
 
 @schedules.command("rm", cls=FlowliCommand)

@@ -43,6 +43,7 @@ class ScheduleJob:
         self._met: dict[tuple[str, int, int], float] = {}
         self._looked: dict[str, float] = {}
         self._cancelled: set[Eid] = set()
+        self._told: dict[str, int] = {}
         self._declared = False
 
     def take(self, entry: ControlEntry) -> None:
@@ -57,7 +58,10 @@ class ScheduleJob:
         self._fill(engine.world.monotonic_s())
         for name, standing in list(self._book.standings.items()):
             if standing.schedule is None:
-                self._tell_once(name, standing)
+                self._tell_once(name, standing, standing.unreadable)
+            elif standing.schedule.version is None and engine.registry.find(standing.schedule.workflow) is None:
+                why = f"no version is given, and the application here has no workflow '{standing.schedule.workflow}'"
+                self._tell_once(name, standing, why)
             elif self._worth_a_look(name, standing, engine):
                 try:
                     await self._one(engine, standing.schedule, standing)
@@ -120,10 +124,11 @@ class ScheduleJob:
         self._filled_s = now_s
         self._tokens = min(float(BURST), self._tokens + passed_s * RATE)
 
-    def _tell_once(self, name: str, standing: Standing) -> None:
-        if self._next.get(name, (-1, 0.0))[0] != standing.revision:
-            self._next[name] = (standing.revision, 0.0)
-            _log.error("a schedule cannot be read; it starts nothing", schedule=name, error=standing.unreadable)
+    def _tell_once(self, name: str, standing: Standing, why: str) -> None:
+        """Another sweeper may be able to: nothing is decided here."""
+        if self._told.get(name) != standing.revision:
+            self._told[name] = standing.revision
+            _log.warning("a schedule is left to other sweepers", schedule=name, why=why)
 
 
 async def _has_ended(engine: Engine, eid: Eid) -> bool:

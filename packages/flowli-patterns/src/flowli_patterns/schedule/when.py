@@ -1,6 +1,7 @@
 """When a schedule is due: a cron expression, an interval, single instants, or ticks from outside.
 
-Cron expressions are read by cronsim, which follows Debian's cron, also where clocks change:
+Cron expressions are read by cronsim in local time without a zone (``zones`` maps what it finds to instants, since its
+own arithmetic leaves slots out where clocks change by other than whole hours). The policy is that of Debian's cron:
 
 * If neither minute nor hour begins with ``*``, the job is for a time of day. A time that is missing on the day of the
   change is due at the end of the gap; one that comes twice is due the first time only.
@@ -25,6 +26,7 @@ from cronsim import CronSim, CronSimError
 
 from flowli.domain.errors import UsageError
 from flowli.timestamp import Timestamp
+from flowli_patterns.schedule.zones import by_the_clock, by_time_of_day
 
 __all__ = ["At", "Cron", "Every", "Ticks", "When", "next_after", "slots_between"]
 
@@ -37,10 +39,8 @@ _ALIASES = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
-_FIELDS = {5: ("minute", "hour", "day of the month", "month", "day of the week"),
-           6: ("second", "minute", "hour", "day of the month", "month", "day of the week")}  # fmt: skip
+_FIELDS = ("second", "minute", "hour", "day of the month", "month", "day of the week")
 _ANY_DAY = datetime(2024, 1, 1, tzinfo=UTC)
-_SECOND = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,11 @@ class Cron:
 
     def after(self, moment: datetime) -> Iterator[datetime]:
         """Slots strictly after ``moment``, in UTC, without end unless the expression has one."""
-        last = moment
-        for found in CronSim(_ALIASES.get(self.expression, self.expression), moment.astimezone(_zone(self.zone))):
-            slot = found.astimezone(UTC)
-            if slot > last:
-                last = slot
-                yield slot
+        whole = _ALIASES.get(self.expression, self.expression)
+        fields = whole.split()
+        of_day = len(fields) == 5 and not fields[0].startswith("*") and not fields[1].startswith("*")
+        walk = by_time_of_day if of_day else by_the_clock
+        return walk(lambda local: CronSim(whole, local), _zone(self.zone), moment.astimezone(UTC))
 
     def __str__(self) -> str:
         return f"{self.expression} ({self.zone})"
@@ -192,8 +191,8 @@ def _check_expression(expression: str) -> None:
     if whole.startswith("@"):
         raise UsageError(f"there is no {expression!r}; known are {', '.join(sorted(_ALIASES))}")
     parts = [(found.group(), found.start()) for found in re.finditer(r"\S+", whole)]
-    names = _FIELDS.get(len(parts))
-    if names is None:
+    names = _FIELDS[-len(parts) :]
+    if len(parts) not in (5, 6):
         raise UsageError(
             f"the cron expression {expression!r} has {len(parts)} fields; write five: minute, hour, day of the month, "
             "month, day of the week (or six, with seconds in front)"
