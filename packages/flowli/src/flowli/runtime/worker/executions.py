@@ -137,6 +137,7 @@ class Executions:
         """A START: the first owner reads no journal, since a lease that it creates proves that there is none."""
         services = self._services
         oldest = services.world.now() + timedelta(seconds=-services.config.archive_ttl_s)
+        began_s = services.world.boottime_s()
         try:
             execution = await take_start(services.ports, task, journal_empty=True, oldest=oldest)
         except NotAllowed as error:
@@ -150,12 +151,14 @@ class Executions:
         # who held it before may have left progress there
         seen = await services.ports.ownership.read(execution.eid) if again else None
         got = await self._leases.acquire(execution.eid, task, seen=seen)
+        # a process that stood still meanwhile may hold the record of what has ended and was retired since
+        fresh = services.world.boottime_s() - began_s < services.config.retire_grace_s / 2
         if isinstance(got, LeaseGuard):
             active.guard = got
-            if got.epoch == 1 and execution.origin is None:
+            if got.epoch == 1 and execution.origin is None and fresh:
                 looked = Looked(Verdict.RUN, execution, (), START, JournalFold())
                 return await self._run_cold(looked, workflow, task, active)
-        return await self._run_looked(task, active, record=execution)
+        return await self._run_looked(task, active, record=execution if fresh else None)
 
     async def _run_looked(self, task: Task, active: Active, *, record: Execution | None = None) -> Fate:
         """Run from what the journal says; the lease may be held already."""
