@@ -26,9 +26,7 @@ __all__ = ["doctor"]
     show_default=True,
     help="The process whose rights must suffice.",
 )
-@click.option(
-    "--samples", type=click.IntRange(1, 1000), default=20, show_default=True, help="Requests timed of each."
-)
+@click.option("--samples", type=click.IntRange(1, 1000), default=20, show_default=True, help="Requests timed of each.")
 @click.option("--racers", type=click.IntRange(2, 100), default=8, show_default=True, help="Writers that race.")
 @click.option("--per-day", type=click.IntRange(0), default=1000, show_default=True, help="Executions a day, to bill.")
 @click.option("--steps", type=click.IntRange(1), default=5, show_default=True, help="Steps of each execution, to bill.")
