@@ -62,8 +62,12 @@ def identity(name: str, *capabilities: str, workflows: frozenset[str] | None = N
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
     """Tests that look at the log set it up themselves."""
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     yield
+    root.setLevel(level)
+    root.handlers[:] = handlers
     structlog.reset_defaults()
     structlog.contextvars.clear_contextvars()
 

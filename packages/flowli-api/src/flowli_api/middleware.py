@@ -7,10 +7,11 @@ from urllib.parse import urlsplit
 
 import structlog
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from flowli_api.config import ApiConfig
-from flowli_api.problems import Problem, problem_response
+from flowli_api.problems import problem_response
 from flowli_api.service import Service
 
 __all__ = ["CSP", "Envelope"]
@@ -101,5 +102,5 @@ class _Counted:
         message = await self._receive()
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            raise Problem("payload_too_large", f"The body is over the limit of {self._most:,} bytes.")
+            raise HTTPException(413)  # the framework lets no other error through from here
         return message

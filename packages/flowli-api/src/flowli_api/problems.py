@@ -7,6 +7,7 @@ no business with. It is logged instead, under the request's id, which the answer
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
@@ -79,6 +80,7 @@ _BY_STATUS = {
     404: "not_found",
     405: "method_not_allowed",
     406: "not_acceptable",
+    413: "payload_too_large",
     415: "bad_request",
 }
 _RETRY_AFTER = {"unavailable": "1", "behind": "1", "closing": "1", "timeout": "1"}
@@ -223,5 +225,7 @@ def _allowed(request: Request) -> list[str]:
 
 
 async def _fault(request: Request, error: Exception) -> Response:
-    _log.error("a request failed", error_type=type(error).__name__, exc_info=error)
+    # as text: a renderer that shows the variables of a traceback would show the token of the request
+    trace = "".join(traceback.format_exception(error))
+    _log.error("a request failed", error_type=type(error).__name__, traceback=trace)
     return problem_response("internal", "The service failed; its log has the request id.", request_id=_id(request))

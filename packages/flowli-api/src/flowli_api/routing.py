@@ -81,6 +81,8 @@ class ApiRoute(APIRoute):
             if self.requires != ANYONE:
                 request.state.caller = await service.guard.admit(request, self.requires)
             self._check_query(request)
+            if self.body_field is not None:
+                _check_kind(request)
             return await handler(_StrictRequest(request.scope, request.receive))
 
         return checked
@@ -107,6 +109,12 @@ class ApiRouter(APIRouter):
         super().__init__(route_class=ApiRoute, **options)
 
 
+def _check_kind(request: Request) -> None:
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Problem("unsupported_media_type", f"The body is {kind[:100]!r}; send application/json.")
+
+
 def _query_of(dependant: Any) -> Iterator[Any]:
     """The fields of the query that a route and what it depends on take."""
     yield from dependant.query_params
@@ -118,9 +126,6 @@ class _StrictRequest(Request):
     """JSON as RFC 8259 has it: no NaN, no lone surrogates, no endless nesting."""
 
     async def json(self) -> Any:
-        kind = self.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-        if kind != "application/json":
-            raise Problem("unsupported_media_type", f"The body is {kind!r}; send application/json.")
         if not hasattr(self, "_parsed"):
             self._parsed = orjson.loads(await self.body() or b"null")
             if _deep(self._parsed):
