@@ -122,6 +122,8 @@ def test_an_error_is_json_where_json_is_asked_for(flowli):
     assert json.loads(flowli.errors)["error"]["kind"] == "UnknownVerdict"
     flowli("decide", "0000", "approve", "--json", code=1)
     assert json.loads(flowli.errors)["error"]["kind"] == "UnknownReview"
+    flowli("decide", f"{review}9", "approve", "--json", code=2)
+    assert json.loads(flowli.errors)["error"]["kind"] == "UnknownReview"
 
 
 def test_votes_groups_and_delegation(flowli):

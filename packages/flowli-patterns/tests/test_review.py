@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from flowli import Context, Registry
+from flowli import Context, Registry, WorkflowProjection
 from flowli.domain.errors import ExecutionFailed, UsageError
 from flowli.domain.provenance import Actor, ActorKind
 from flowli.testing.env import TestEnvironment
@@ -384,7 +384,27 @@ async def test_explain_names_the_reviews_that_are_waited_for(desk):
     assert (await desk.env.clock.drive(desk.env.engine.explain(view.eid))).reason == "completed"
 
 
-async def test_a_retry_that_took_a_review_over_is_decided_by_its_own_id(desk):
+async def test_a_projection_shows_what_the_control_log_says(desk, tmp_path):
+    ports, world = desk.env.engine.ports, desk.env.engine.world
+    projection = WorkflowProjection(f"{tmp_path}/view.db", ports.control, world=world)
+    by_rows = Desk(desk.env)
+    by_rows.reviews = Reviews(desk.env.engine, projection)
+    name = await desk.opened(approve, "INV-1", {"deciders": ["bob", "cat"], "approvals": 2})
+    await desk.decide(name, "approve", "bob")
+    other = await desk.opened(approve, "INV-2")
+    await desk.env.clock.drive(desk.env.engine.terminate((await desk.get(other)).eid))
+    assert await by_rows.list(status=None) == await desk.list(status=None)
+    assert {view.status for view in await by_rows.list(status=None)} == {"open", "closed"}
+    assert (await by_rows.decide(name, "approve", "cat")).status == "decided"
+    await desk.env.run_until_idle()
+    assert await by_rows.list(status=None) == await desk.list(status=None)
+    for view in await desk.list(status=None):
+        await desk.env.clock.drive(desk.env.engine.erase(view.eid))
+    assert await by_rows.list(status=None) == await desk.list(status=None) == []
+    await projection.close()
+
+
+async def test_a_retry_that_took_a_review_over_is_decided_by_its_own_id(desk, tmp_path):
     """The source fails while its review is open; the fork holds the announcement and waits on."""
     eid = await desk.env.start(review_beside_a_step, actor=ADA)
     await desk.env.run_until_idle()
@@ -397,6 +417,10 @@ async def test_a_retry_that_took_a_review_over_is_decided_by_its_own_id(desk):
     assert f"(review {fork}:review-1)" in told.sentence
     with pytest.raises(NotADecider):
         await desk.decide(f"{fork}:review-1", "approve", "ada")
+    projection = WorkflowProjection(f"{tmp_path}/view.db", desk.env.engine.ports.control, world=desk.env.engine.world)
+    by_rows = Reviews(desk.env.engine, projection)
+    assert (await desk.env.clock.drive(by_rows.get(f"{fork}:review-1"))).status == "open"
+    await projection.close()
     await desk.decide(f"{fork}:review-1", "approve", "bob")
     assert (await Desk(desk.env).get(f"{fork}:review-1")).status == "decided"
     await desk.env.run_until_idle()

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["decide"]
 
+_WHOLE = 36
+
 
 @click.command(cls=FlowliCommand)
 @click.argument("review", metavar="REVIEW")
@@ -53,19 +55,21 @@ def decide(
     whole = _whole_form(data, pairs)
 
     async def body(session: Session) -> None:
+        from flowli.cli.index import opened
         from flowli_patterns.review.shown import view_data
         from flowli_patterns.review.verbs import Reviews
 
-        reviews = Reviews(session.engine)
-        name = await _resolve(reviews, review)
-        if to is not None:
-            view = await reviews.delegate(name, to, actor=operator(), groups=groups)
-            told = f"{name}  handed to {to}"
-        else:
-            assert verdict is not None
-            form = whole if whole is not None else _form(await reviews.get(name), pairs)
-            view = await reviews.decide(name, verdict, actor=operator(), groups=groups, form=form, comment=comment)
-            told = f"{name}  {_told(view, verdict)}"
+        async with opened(session) as index:
+            reviews = Reviews(session.engine, index.projection)
+            name = await _resolve(reviews, review)
+            if to is not None:
+                view = await reviews.delegate(name, to, actor=operator(), groups=groups)
+                told = f"{name}  handed to {to}"
+            else:
+                assert verdict is not None
+                form = whole if whole is not None else _form(await reviews.get(name), pairs)
+                view = await reviews.decide(name, verdict, actor=operator(), groups=groups, form=form, comment=comment)
+                told = f"{name}  {_told(view, verdict)}"
         if session.screen.json_wanted:
             session.screen.json(view_data(view))
         else:
@@ -100,9 +104,10 @@ def _form(view: ReviewView, pairs: tuple[str, ...]) -> dict[str, Data]:
 
 async def _resolve(reviews: Reviews, text: str) -> str:
     """The review that an id or an unambiguous beginning of one names; one that is open counts first."""
+    if len(text.partition(":")[0]) == _WHOLE and ":" in text:
+        return text  # one that a fork took over is not listed
     found = await reviews.list(status=None)
-    whole = [view for view in found if view.review == text]
-    fitting = whole or [view for view in found if view.review.startswith(text.lower())]
+    fitting = [view for view in found if view.review.startswith(text.lower())]
     if len(fitting) > 1:
         fitting = [view for view in fitting if view.status == "open"] or fitting
     if len(fitting) == 1:

@@ -38,11 +38,14 @@ def reviews(status: str, workflow: str | None, who: str | None, groups: tuple[st
     """
 
     async def body(session: Session) -> None:
+        from flowli.cli.index import opened
         from flowli_patterns.review.shown import view_data
         from flowli_patterns.review.verbs import Reviews
 
         wanted = None if status == "all" else status
-        found = await Reviews(session.engine).list(status=wanted, workflow=workflow, who=who, groups=groups)
+        async with opened(session) as index:
+            reviews = Reviews(session.engine, index.projection)
+            found = await reviews.list(status=wanted, workflow=workflow, who=who, groups=groups)
         if session.screen.json_wanted:
             session.screen.json([view_data(view) for view in found])
         elif found:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from flowli import WorkflowProjection
 from flowli.codec import from_data
 from flowli.domain.data import Data
 from flowli.domain.entries import START, Announced, ControlEntry, ExecutionCreated, ExecutionErased, StatusChanged
-from flowli.domain.errors import InvalidValue
-from flowli.domain.ids import Eid
+from flowli.domain.errors import InvalidName, InvalidValue
+from flowli.domain.ids import Eid, parse_eid
 from flowli.domain.ports import ControlLog
 from flowli.timestamp import Timestamp
 from flowli_patterns._nodes import channel_of_name
@@ -81,26 +83,64 @@ class Inbox:
 
     A fork holds the frames of its sources, and among them perhaps the announcement of a review that it still waits
     for. Such a review is found by its id (``get``); it is not among ``all``, since nothing tells whether it is over.
+
+    Args:
+        control: the log.
+        projection: of the same log; if there is one, the log itself is not read.
     """
 
-    def __init__(self, control: ControlLog) -> None:
+    def __init__(self, control: ControlLog, projection: WorkflowProjection | None = None) -> None:
         self._control = control
+        self._projection = projection
         self._position = START
+        self._seq = 0
         self._turn = asyncio.Lock()
         self._reviews: dict[str, _Known] = {}
         self._events: defaultdict[str, dict[int, Event | None]] = defaultdict(dict)
         self._executions: dict[Eid, _Execution] = {}
         self._asking: set[Eid] = set()
 
-    async def catch_up(self) -> None:
-        """Read what is new."""
+    async def catch_up(self, review: str = "") -> None:
+        """Read what is new.
+
+        Args:
+            review: a review that is asked for, perhaps one that a fork took over.
+        """
         async with self._turn:
+            if self._projection is not None:
+                await self._read_rows(self._projection, review)
+                return
             caught_up = False
             while not caught_up:
                 found = await self._control.read(after=self._position, limit=_PAGE)
                 for entry in found.entries:
                     self.add(entry)
                 self._position, caught_up = found.position, found.caught_up
+
+    async def _read_rows(self, projection: WorkflowProjection, review: str) -> None:
+        """The same from the rows of a projection, which many processes of a host may share."""
+        await projection.catch_up()
+        while found := await projection.announcements(TOPIC, after_seq=self._seq, limit=_PAGE):
+            for one in found:
+                self._seq = one.seq
+                if isinstance(one.data, dict) and one.eid is not None:
+                    self._announced(one.data, one.eid, one.at)
+        with contextlib.suppress(InvalidName):
+            self._asking |= {parse_eid(review.partition(":")[0])} if review else set()
+        for eid in self._asking:
+            row = await projection.execution(eid)
+            if row is None:
+                continue
+            who = None if row.created_by is None else row.created_by.id
+            lineage = () if row.origin is None else row.origin.lineage
+            self._executions[eid] = _Execution(row.workflow, who, row.status.terminal, lineage)
+            if row.erased:
+                self._forget(eid)
+
+    def _forget(self, eid: Eid) -> None:
+        for review in [name for name in (*self._reviews, *self._events) if name.startswith(f"{eid}:")]:
+            self._reviews.pop(review, None)
+            self._events.pop(review, None)
 
     def add(self, entry: ControlEntry) -> None:
         """Take an entry; one that was taken before changes nothing."""
@@ -110,9 +150,7 @@ class Inbox:
                 known.workflow, known.requester = workflow, entry.by.actor.id
                 known.lineage = () if origin is None else origin.lineage
             case StatusChanged(eid=eid, entry=ExecutionErased.tag):
-                for review in [name for name in (*self._reviews, *self._events) if name.startswith(f"{eid}:")]:
-                    self._reviews.pop(review, None)
-                    self._events.pop(review, None)
+                self._forget(eid)
             case StatusChanged(eid=eid, status=status) if status.terminal:
                 if eid in self._asking:
                     self._executions.setdefault(eid, _Execution()).ended = True

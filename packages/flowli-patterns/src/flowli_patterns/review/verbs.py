@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from flowli import Engine
+from flowli import Engine, WorkflowProjection
 from flowli.codec import to_data
 from flowli.domain.data import Data
 from flowli.domain.entries import Announced, ControlEntry
@@ -36,11 +36,15 @@ class Reviews:
     """Lists reviews, decides them and hands them over. ``engine.reviews`` is one.
 
     Who calls is taken at their word: check identities and groups before, as the HTTP service does.
+
+    Args:
+        projection: where the reviews are read from, for a process that does not live long enough to read the control
+            log itself; None reads it once and then what is new.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, projection: WorkflowProjection | None = None) -> None:
         self._engine = engine
-        self._inbox = Inbox(engine.ports.control)
+        self._inbox = Inbox(engine.ports.control, projection)
 
     async def list(
         self,
@@ -77,7 +81,7 @@ class Reviews:
         Raises:
             UnknownReview: there is none of that id.
         """
-        await self._inbox.catch_up()
+        await self._inbox.catch_up(review)
         view = self._inbox.get(review)
         if view is None:
             raise UnknownReview(

@@ -38,6 +38,11 @@ class Index:
     def __init__(self, projection: WorkflowProjection | None) -> None:
         self._projection = projection
 
+    @property
+    def projection(self) -> WorkflowProjection | None:
+        """The rows themselves, up to date; None if nothing was ever started."""
+        return self._projection
+
     async def rows(self, chosen: Chosen, now: Timestamp, *, limit: int, after: str | None = None) -> Page:
         """The newest executions that fit, at most ``limit``.
 
