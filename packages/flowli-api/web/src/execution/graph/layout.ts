@@ -1,0 +1,37 @@
+import dagre from "@dagrejs/dagre";
+import { type Edge, MarkerType, type Node, Position } from "@xyflow/react";
+import type { Graph, GraphNode } from "@/api/types";
+
+export const WIDTH = 200;
+export const HEIGHT = 46;
+
+export type GraphNodeData = GraphNode & Record<string, unknown>;
+
+/** Places for nodes, from left to right. */
+export function layout(graph: Graph): { nodes: Node<GraphNodeData>[]; edges: Edge[] } {
+  const drawn = new dagre.graphlib.Graph();
+  drawn.setGraph({ rankdir: "LR", nodesep: 26, ranksep: 64 });
+  drawn.setDefaultEdgeLabel(() => ({}));
+  for (const one of graph.nodes) drawn.setNode(one.id, { width: WIDTH, height: HEIGHT });
+  for (const one of graph.edges) drawn.setEdge(one.source, one.target);
+  dagre.layout(drawn);
+  const nodes = graph.nodes.map((one) => {
+    const { x, y } = drawn.node(one.id);
+    return {
+      id: one.id,
+      type: "frame",
+      position: { x: x - WIDTH / 2, y: y - HEIGHT / 2 },
+      sourcePosition: Position.Right,
+      targetPosition: Position.Left,
+      data: one as GraphNodeData,
+    };
+  });
+  const edges = graph.edges.map((one) => ({
+    id: `${one.source} ${one.target}`,
+    source: one.source,
+    target: one.target,
+    markerEnd: { type: MarkerType.ArrowClosed },
+    ...(one.status === "selected" ? {} : { style: { strokeDasharray: "5 5" } }),
+  }));
+  return { nodes, edges };
+}

@@ -1,0 +1,16 @@
+import { Box } from "@mantine/core";
+import { CopyIcon } from "./CopyIcon";
+
+/** A text as it is, which can be scrolled by keyboard and copied. */
+export function CodeView({ text, label }: { text: string; label: string }) {
+  return (
+    <Box pos="relative">
+      <section className="code" aria-label={label} tabIndex={0}>
+        {text}
+      </section>
+      <Box pos="absolute" top={6} right={6}>
+        <CopyIcon value={text} label={`Copy: ${label}`} />
+      </Box>
+    </Box>
+  );
+}
