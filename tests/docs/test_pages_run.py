@@ -55,6 +55,11 @@ def test_finding_out_why_it_is_stuck(runner, docs):
     runner.run(docs / "how-to" / "find-out-why-it-is-stuck.md")
 
 
+def test_serving_http(runner, docs, capsys):
+    runner.run(docs / "how-to" / "serve-http.md")
+    assert "greet pending by ada\nforbidden\n" in capsys.readouterr().out
+
+
 def test_long_steps(runner, docs, capsys):
     runner.run(docs / "how-to" / "run-long-steps.md")
     printed = capsys.readouterr().out
