@@ -116,6 +116,16 @@ async def test_what_happened_before_is_known_but_not_told(bucket):
     assert feed.executions[EID].workflow == "purchase"
 
 
+async def test_who_asked_is_told_although_a_worker_was_faster(bucket):
+    feed = Feed(bucket.ports)
+    await bucket.journal(ExecutionStarted(RECORD), seconds=1)
+    await bucket.control(changed(ExecutionStatus.RUNNING, 1), seconds=1)
+    assert [event.text for event in await feed.round()] == ["started on w-1"]
+    await bucket.control(CREATED, CREATED, seconds=2)
+    assert [event.text for event in await feed.round()] == ["created under key A-1"]
+    assert feed.executions[EID].workflow == "purchase"
+
+
 async def test_what_the_log_repeats_is_told_once(bucket):
     await bucket.control(CREATED, CREATED)
     await bucket.control(CREATED)

@@ -23,12 +23,13 @@ _RUNNING_READ = 20
 
 @dataclass(slots=True)
 class Seen:
-    """One execution as the feed knows it."""
+    """One execution as the feed knows it; ``created`` tells whether it was said who asked for it."""
 
     eid: Eid
     workflow: str
     created_at: Timestamp
     status: ExecutionStatus = ExecutionStatus.PENDING
+    created: bool = False
     changed_at: Timestamp | None = None
     detail: str = ""
     read_to: Position = START
@@ -69,7 +70,7 @@ class Feed:
             found = await self._ports.control.read(after=self._position)
             self._position = found.position
             for entry in found.entries:
-                if isinstance(entry.body, ExecutionCreated) and entry.body.eid in self.executions:
+                if isinstance(entry.body, ExecutionCreated) and self._was_created(entry.body.eid):
                     continue  # said again by a writer that was in doubt
                 seen = self._fold(entry)
                 if seen is not None and isinstance(entry.body, StatusChanged):
@@ -79,10 +80,17 @@ class Feed:
             if found.caught_up:
                 return changed, events
 
+    def _was_created(self, eid: Eid) -> bool:
+        seen = self.executions.get(eid)
+        return seen is not None and seen.created
+
     def _fold(self, entry: ControlEntry) -> Seen | None:
         match entry.body:
             case ExecutionCreated(eid, workflow):
-                return self.executions.setdefault(eid, Seen(eid, workflow, entry.body.created_at))
+                seen = self.executions.setdefault(eid, Seen(eid, workflow, entry.body.created_at))
+                # a worker may have begun, and said so, before who asked for it could
+                seen.workflow, seen.created_at, seen.created = workflow, entry.body.created_at, True
+                return seen
             case StatusChanged(eid, status):
                 seen = self.executions.setdefault(eid, Seen(eid, "?", entry.at))
                 if not seen.status.terminal:
