@@ -16,6 +16,7 @@ from flowli.cli.session import Session, run
 from flowli.cli.shell import FlowliCommand
 
 if TYPE_CHECKING:
+    from flowli.cli.dev.feed import Feed
     from flowli.cli.dev.view import LinesView, TerminalView
     from flowli.runtime import Registry, Worker
 
@@ -54,27 +55,27 @@ def dev(queues: tuple[str, ...], concurrency: int, port: int, no_http: bool, rel
         return
 
     async def body(session: Session) -> None:
+        from flowli.cli.dev.feed import Feed
+
         engine = session.engine
         registry = engine.registry
         await session.check_bucket()
         names = queues or tuple(sorted({"default", *(one.queue for one in registry)}))
         working = engine.worker(names, concurrency=concurrency, sweeper=True)
+        feed = Feed(engine.ports)
+        await feed.skip_history()  # before it says that one can start something
         _hello(session, registry, names)
         async with serving(engine, None if no_http else port) as url:
             if url is not None:
                 session.screen.note(f"flowli: open {url}")
             with draining(working.stop, engine.config.grace_s), _view(session) as view:
-                await _show(session, working, view)
+                await _show(session, working, view, feed)
 
     run(body, needs_app="dev", worker_id="dev", log="warning", create=True)
 
 
-async def _show(session: Session, working: Worker, view: LinesView | TerminalView) -> None:
-    from flowli.cli.dev.feed import Feed
-
+async def _show(session: Session, working: Worker, view: LinesView | TerminalView, feed: Feed) -> None:
     engine = session.engine
-    feed = Feed(engine.ports)
-    await feed.skip_history()
     work = asyncio.create_task(working.run())
     try:
         while not work.done():
