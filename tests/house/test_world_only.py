@@ -35,6 +35,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     ),
     "flowli.testing.sim.workloads.verbs": ({"asyncio.sleep"}, "steps, on the loop whose time is virtual"),
     "flowli.testing.sim.workloads.queues": ({"asyncio.sleep"}, "steps, on the loop whose time is virtual"),
+    "flowli_runner.process.supervisor": ({"time"}, "a program of its own, beside an agent: it imports nothing of ours"),
 }
 
 
