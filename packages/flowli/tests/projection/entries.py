@@ -50,10 +50,11 @@ def status(
     reason: str = "",
     version: str | None = None,
     channel: str | None = None,
+    seconds: float | None = None,
 ) -> ControlEntry:
     on = () if channel is None else (OnChannel(channel),)
     body = StatusChanged(eid(n), to, tag or f"execution.{to}", 1, seq, on=on, reason=reason, version=version)
-    return entry(body, n + seq / 10)
+    return entry(body, n + seq / 10 if seconds is None else seconds)
 
 
 def life(n: int) -> list[ControlEntry]:
