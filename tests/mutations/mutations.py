@@ -36,33 +36,42 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 
 @dataclass(frozen=True)
 class Mutation:
-    """A planted bug; ``finds`` are the invariants that may name it."""
+    """A planted bug, and where to look for it.
+
+    Attributes:
+        finds: the invariants that may name it.
+        faults: that are tried one by one; none for storms.
+        at: verb and key of the operations at which they strike, as a pattern.
+        order: of the TTLs.
+    """
 
     name: str
     patch: Patch
     finds: tuple[str, ...]
     workloads: tuple[str, ...]
-    modes: tuple[str, ...] = ("sweep", "freeze", "storm")
-    order: str = ""
+    faults: tuple[str, ...] = ()
+    at: str = ""
+    order: str = "ttl"
 
 
 MUTATIONS: list[Mutation] = []
+COMMIT, CONTROL, MESSAGE, MARKER = "create logs/wf.exec", "create logs/wf/", "create logs/wf.ch", "wf/waits"
 
 
 def mutation(
-    finds: str, workloads: str, modes: str = "sweep freeze storm", order: str = ""
+    finds: str, workloads: str, faults: str = "", at: str = "", order: str = "ttl"
 ) -> Callable[[Patch], Patch]:
     def register(patch: Patch) -> Patch:
         name = patch.__name__.replace("_", " ")
         MUTATIONS.append(
-            Mutation(name, patch, tuple(finds.split()), tuple(workloads.split()), tuple(modes.split()), order)
+            Mutation(name, patch, tuple(finds.split()), tuple(workloads.split()), tuple(faults.split()), at, order)
         )
         return patch
 
     return register
 
 
-@mutation("S2 S3 S7 S10", "steps pause", "freeze")
+@mutation("S2 S3 S7 S10", "pause steps", "freeze-long freeze-between", f"{COMMIT}|wf/exec|swap wf/queues")
 def the_fence_is_dropped(patch: pytest.MonkeyPatch) -> None:
     whole = CairnJournal.append
 
@@ -76,7 +85,7 @@ def the_fence_is_dropped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(CairnJournal, "append", append)
 
 
-@mutation("S3", "steps cancel children", "sweep")
+@mutation("S3", "steps cancel children", "die-before die-after", CONTROL)
 def tasks_are_acked_before_the_control_commit(patch: pytest.MonkeyPatch) -> None:
     whole = Closing.close
 
@@ -93,7 +102,7 @@ def tasks_are_acked_before_the_control_commit(patch: pytest.MonkeyPatch) -> None
     patch.setattr(Sweeper, "_check", nothing)
 
 
-@mutation("S1 S2 S3 S4 S6 S7 L2 L1", "steps receive keyed send", "sweep")
+@mutation("S1 S2 S3 S4 S6 S7 L2 L1", "steps receive keyed send", "late vanish echo refuse", "create|swap")
 def an_unknown_write_is_taken_for_won(patch: pytest.MonkeyPatch) -> None:
     from flowli.testing.sim.bucket import SimStore
 
@@ -106,13 +115,13 @@ def an_unknown_write_is_taken_for_won(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SimStore, "_carry", carry)
 
 
-@mutation("S7", "steps pause parallel", "freeze")
+@mutation("S7", "steps pause parallel", "freeze-between freeze-long", COMMIT)
 def steps_start_after_the_lease_has_expired(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(_Guard, "check", lambda self: None)
     patch.setattr(LeaseGuard, "expired", property(lambda self: False))
 
 
-@mutation("S3 S4 S5 L2", "parallel", "sweep storm", "always-replay")
+@mutation("S3 S4 S5 L2", "parallel", "refuse", "", "always-replay")
 def a_memo_is_returned_at_once(patch: pytest.MonkeyPatch) -> None:
     from flowli.runtime.replay.recorded import Recorded
 
@@ -135,7 +144,7 @@ def a_memo_is_returned_at_once(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Session, "enter", enter)
 
 
-@mutation("L1 L2", "receive send", "sweep storm")
+@mutation("L1 L2", "receive send", "slow late", f"{MARKER}|{MESSAGE}")
 def nobody_looks_again_before_suspending(patch: pytest.MonkeyPatch) -> None:
     async def look(self: ChannelReader) -> None:
         return None
@@ -155,7 +164,7 @@ def _no_audit(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sweeper, "audit", nothing)
 
 
-@mutation("L1 L2", "chatter", "storm sweep")
+@mutation("L1 L2", "receive chatter send", "slow slow-long refuse", f"{MARKER}|{MESSAGE}|{COMMIT}", "always-replay")
 def the_marker_is_written_after_the_last_look(patch: pytest.MonkeyPatch) -> None:
     whole_mark, whole_release = suspend.mark, suspend.release
 
@@ -172,7 +181,7 @@ def the_marker_is_written_after_the_last_look(patch: pytest.MonkeyPatch) -> None
     _no_audit(patch)
 
 
-@mutation("S1 L2", "keyed", "sweep storm")
+@mutation("S1 L2", "keyed", "slow refuse", "wf/dispatch")
 def a_claim_is_made_of_two_writes(patch: pytest.MonkeyPatch) -> None:
     from flowli.testing.sim.bucket import SimStore
 
@@ -186,7 +195,7 @@ def a_claim_is_made_of_two_writes(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SimStore, "put", put)
 
 
-@mutation("L1 L2", "chatter send", "freeze storm")
+@mutation("L1 L2", "chatter receive send", "freeze-short freeze-between freeze-long", f"{COMMIT}|{CONTROL}")
 def wait_markers_are_deleted_without_condition(patch: pytest.MonkeyPatch) -> None:
     whole = CairnChannel.unmark
 
@@ -197,7 +206,7 @@ def wait_markers_are_deleted_without_condition(patch: pytest.MonkeyPatch) -> Non
     _no_audit(patch)
 
 
-@mutation("S3 S8", "send", "sweep", "patient")
+@mutation("S3 S8", "send", "refuse vanish outage", f"{MESSAGE}|{MARKER}", "patient")
 def a_storage_error_is_an_outcome(patch: pytest.MonkeyPatch) -> None:
     from flowli import codec
     from flowli.runtime.owner.events import EffectDone
@@ -218,7 +227,7 @@ def a_storage_error_is_an_outcome(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Launcher, "_effect", effect)
 
 
-@mutation("S5 S7", "steps pause parallel", "sweep")
+@mutation("S5 S7", "steps pause parallel", "slow", COMMIT)
 def effects_do_not_wait_for_the_barrier(patch: pytest.MonkeyPatch) -> None:
     whole = Launcher.hold
 
@@ -229,7 +238,7 @@ def effects_do_not_wait_for_the_barrier(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Launcher, "hold", hold)
 
 
-@mutation("S2 S3 S7 S10 L2", "steps receive", "freeze storm")
+@mutation("S2 S3 S7 S10 L2", "chatter pause send", "slow freeze-short freeze-between", f"{COMMIT}|{MESSAGE}")
 def a_live_lease_is_taken(patch: pytest.MonkeyPatch) -> None:
     whole = CairnOwnership.acquire
 
@@ -239,7 +248,7 @@ def a_live_lease_is_taken(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(CairnOwnership, "acquire", acquire)
 
 
-@mutation("L1 L2", "timeouts pause", "sweep storm")
+@mutation("L1 L2", "timeouts pause", "die-before die-after refuse", "RESUME|wf/timers")
 def a_timer_is_deleted_before_its_resume_is_durable(patch: pytest.MonkeyPatch) -> None:
     whole = fire_module.fire
 
@@ -253,7 +262,7 @@ def a_timer_is_deleted_before_its_resume_is_durable(patch: pytest.MonkeyPatch) -
     _no_audit(patch)
 
 
-@mutation("S2 S3 S4 S7 S10 L2", "steps pause", "freeze storm")
+@mutation("S2 S3 S4 S7 S10 L2", "steps pause parallel", "slow-long slow freeze-long", COMMIT)
 def an_unclean_takeover_is_not_journaled_first(patch: pytest.MonkeyPatch) -> None:
     async def take_over(services: Any, looked: Any, epoch: int, reasons: Any) -> Any:
         return looked.entries, looked.position
@@ -261,7 +270,7 @@ def an_unclean_takeover_is_not_journaled_first(patch: pytest.MonkeyPatch) -> Non
     patch.setattr(executions, "take_over", take_over)
 
 
-@mutation("L1 L2", "steps children timeouts", "sweep freeze storm")
+@mutation("L1 L2", "steps children timeouts", "die-before die-after", COMMIT)
 def what_carries_an_execution_is_acked_unread(patch: pytest.MonkeyPatch) -> None:
     whole = run.look
 
@@ -284,7 +293,7 @@ def _no_recovery(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Sweeper, "_check", nothing)
 
 
-@mutation("L1 L2", "chatter timeouts", "storm freeze")
+@mutation("L1 L2", "chatter timeouts")
 def a_task_shares_the_fate_of_another(patch: pytest.MonkeyPatch) -> None:
     def end(self: Active, fate: Any) -> None:
         self.done.set_result(fate)
@@ -296,7 +305,7 @@ def a_task_shares_the_fate_of_another(patch: pytest.MonkeyPatch) -> None:
     _no_audit(patch)
 
 
-@mutation("L1 L2 S3", "cancel pause", "sweep freeze storm")
+@mutation("L1 L2 S3", "cancel pause", "die-before die-after freeze-between freeze-long", f"{COMMIT}|swap wf/exec")
 def requests_are_cleared_before_their_entry_is_durable(patch: pytest.MonkeyPatch) -> None:
     whole = listener.Listener._apply
 
@@ -308,7 +317,7 @@ def requests_are_cleared_before_their_entry_is_durable(patch: pytest.MonkeyPatch
     patch.setattr(LeaseGuard, "due", property(lambda self: True))
 
 
-@mutation("S6 S4", "receive send", "sweep storm")
+@mutation("S6 S4", "receive send", "refuse", MESSAGE)
 def a_message_is_consumed_twice(patch: pytest.MonkeyPatch) -> None:
     whole = waits.Waits.match
 
@@ -324,7 +333,7 @@ def a_message_is_consumed_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(waits.Waits, "match", match)
 
 
-@mutation("S3 S2", "receive cancel", "sweep")
+@mutation("S3 S2", "receive cancel steps", "slow-long", COMMIT)
 def entries_are_appended_after_an_end(patch: pytest.MonkeyPatch) -> None:
     async def take_over(services: Any, looked: Any, epoch: int, reasons: Any) -> Any:
         from dataclasses import replace as changed

@@ -36,7 +36,7 @@ __all__ = ["ended", "journal_of", "judge", "set_aside", "standing"]
 T = TypeVar("T")
 
 _USER_ERRORS = ("StepFailed", "ChildFailed")
-_PATIENCE_OPERATIONS_PER_S = 60.0
+_PATIENCE_OPERATIONS_PER_S, _MOST_OPERATIONS = 60.0, 15_000
 
 
 def judge(cluster: Cluster) -> list[str]:
@@ -253,4 +253,5 @@ def _goes_with_it(cluster: Cluster, eid: Eid, key: str) -> bool:
 def _judge_requests(cluster: Cluster) -> list[str]:
     made, seconds = len(cluster.bucket.operations), cluster.loop.time() - 1000.0
     rate = made / max(seconds, 30.0)
-    return [f"L3: {made} requests in {seconds:.0f} virtual seconds"] if rate > _PATIENCE_OPERATIONS_PER_S else []
+    wild = rate > _PATIENCE_OPERATIONS_PER_S or made > _MOST_OPERATIONS
+    return [f"L3: {made} requests in {seconds:.0f} virtual seconds"] if wild else []
