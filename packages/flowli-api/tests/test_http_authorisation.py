@@ -115,7 +115,12 @@ async def test_a_caller_of_some_workflows_does_not_see_the_others(shop):
             answer = await client.post(f"/v1/executions/{theirs}/{verb}", json={})
             assert answer.json()["code"] == "unknown_execution"
         assert (await client.post("/v1/executions", json={"workflow": "fail", "args": ["x"]})).status_code == 404
-        assert (await client.post("/v1/broadcasts", json={"channel": "c"})).status_code in (200, 403)
+        assert (await client.post("/v1/broadcasts", json={"channel": "c"})).json()["code"] == "forbidden"
+        await shop.engine.start("fail", "s")
+        await shop.engine.start("ask", "?")
+        tasks = (await client.get("/v1/queues/default/tasks")).json()["items"]
+        assert [task["payload"]["workflow"] for task in tasks] == ["ask"]
+        assert sum((await client.get("/v1/stats")).json()["counts"].values()) == 2
 
 
 async def test_every_id_of_a_batch_is_authorised_on_its_own(shop):

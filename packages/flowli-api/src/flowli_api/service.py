@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from flowli import Engine, WorkflowProjection
+from flowli import Engine, ExecutionStatus, WorkflowProjection
 from flowli.domain.entries import ControlEntry, OperatorActed
 from flowli.domain.errors import UnknownExecution
 from flowli.domain.ids import Eid
@@ -110,6 +110,27 @@ class Service:
         if caller.workflows is not None:
             for eid in eids:
                 await self.row(caller, eid)
+
+    async def visible(self, caller: Identity, eid: Eid) -> bool:
+        """Whether a caller may know of an execution."""
+        try:
+            await self.reach(caller, eid)
+        except UnknownExecution:
+            return False
+        return True
+
+    async def counts(
+        self, caller: Identity, workflow: str | None = None, after_seq: int | None = None
+    ) -> dict[ExecutionStatus, int]:
+        """How many executions have each status, as far as a caller may see."""
+        projection = await self.fresh(after_seq)
+        names = [workflow] if workflow is not None or caller.workflows is None else sorted(caller.workflows)
+        found = dict.fromkeys(ExecutionStatus, 0)
+        for name in names:
+            if name is None or caller.sees(name):
+                for status, number in (await projection.counts(workflow=name)).items():
+                    found[status] += number
+        return found
 
     def by(self, caller: Identity) -> Provenance:
         """This process, now, acting for a caller."""

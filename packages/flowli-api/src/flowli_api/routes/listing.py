@@ -106,19 +106,9 @@ async def count_executions(
     after: AfterSeq, request: Request, caller: Caller, service: ServiceOf, workflow: Name | None = None
 ) -> Response:
     """How many executions have each status."""
-    projection = await service.fresh(after)
-    names = [workflow] if workflow is not None or caller.workflows is None else sorted(caller.workflows)
-    counts = dict.fromkeys(ExecutionStatus, 0)
-    for name in names:
-        if name is None or caller.sees(name):
-            for status, number in (await projection.counts(workflow=name)).items():
-                counts[status] += number
-    return answer(
-        request,
-        CountsOut(
-            counts={status.value: number for status, number in counts.items()}, control_seq=projection.position.seq
-        ),
-    )
+    counts = await service.counts(caller, workflow, after)
+    shown = {status.value: number for status, number in counts.items()}
+    return answer(request, CountsOut(counts=shown, control_seq=service.projection.position.seq))
 
 
 def attributes(given: list[str]) -> dict[str, Scalar]:

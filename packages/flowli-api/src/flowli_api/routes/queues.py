@@ -70,8 +70,9 @@ async def list_tasks(
     queue: NamePath, request: Request, caller: Caller, service: ServiceOf, limit: _Limit = 100
 ) -> Response:
     """The first tasks of a queue, ready ones before delayed ones."""
-    views = await service.engine.ports.queue.list(queue, limit=limit)
-    values = caller.may("values:read") and caller.workflows is None
+    listed = await service.engine.ports.queue.list(queue, limit=limit)
+    views = [view for view in listed if await service.visible(caller, view.task.target)]
+    values = caller.may("values:read")
     return answer(request, TaskPage(items=[TaskOut.of(view, values) for view in views], values_hidden=not values))
 
 
@@ -155,11 +156,11 @@ async def drop_dead_letter(
 
 @router.get("/timers", response_model=TimerPage, operation_id="list_timers")
 @requires("queues:read")
-async def list_timers(request: Request, service: ServiceOf, limit: _Limit = 100) -> Response:
+async def list_timers(request: Request, caller: Caller, service: ServiceOf, limit: _Limit = 100) -> Response:
     """The first timers, due or not."""
-    return answer(
-        request, TimerPage(items=[TimerOut.of(one) for one in await service.engine.ports.timers.pending(limit=limit)])
-    )
+    pending = await service.engine.ports.timers.pending(limit=limit)
+    shown = [TimerOut.of(one) for one in pending if await service.visible(caller, one.eid)]
+    return answer(request, TimerPage(items=shown))
 
 
 async def _queue(service: Service, name: str) -> QueueOut:
@@ -186,8 +187,9 @@ async def _configured(service: Service, caller: Caller, verb: str, queue: str) -
 
 
 async def _dead(service: Service, caller: Caller, request: Request, found: list[DeadTask]) -> Response:
-    values = caller.may("values:read") and caller.workflows is None
-    return answer(request, DeadPage(items=[DeadOut.dead(one, values) for one in found], values_hidden=not values))
+    values = caller.may("values:read")
+    shown = [DeadOut.dead(one, values) for one in found if await service.visible(caller, one.task.target)]
+    return answer(request, DeadPage(items=shown, values_hidden=not values))
 
 
 async def _letter(service: Service, caller: Caller, queue: str, body: DeadLetter) -> DeadTask:

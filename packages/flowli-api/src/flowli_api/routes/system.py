@@ -14,7 +14,7 @@ from flowli_api.answers import answer
 from flowli_api.dto.base import Out
 from flowli_api.dto.common import instant
 from flowli_api.problems import Problem
-from flowli_api.routing import ANYONE, ApiRouter, ServiceOf, requires
+from flowli_api.routing import ANYONE, ApiRouter, Caller, ServiceOf, requires
 
 __all__ = ["probes", "router"]
 
@@ -71,9 +71,9 @@ async def ready(service: ServiceOf) -> HealthOut:
 
 @probes.get("/metrics", operation_id="metrics", response_class=PlainTextResponse)
 @requires("queues:read")
-async def metrics(service: ServiceOf) -> PlainTextResponse:
+async def metrics(caller: Caller, service: ServiceOf) -> PlainTextResponse:
     """Counts for a monitoring system, in its text form."""
-    counts = await (await service.fresh()).counts()
+    counts = await service.counts(caller)
     executions = {f'{{status="{status}"}}': number for status, number in counts.items()}
     answered = {f'{{status="{code}"}}': number for code, number in sorted(service.answered.items())}
     lines = [
@@ -87,10 +87,10 @@ async def metrics(service: ServiceOf) -> PlainTextResponse:
 
 @router.get("/stats", response_model=StatsOut, operation_id="stats")
 @requires("queues:read")
-async def stats(request: Request, service: ServiceOf) -> Response:
+async def stats(request: Request, caller: Caller, service: ServiceOf) -> Response:
     """Counts, signs of life of sweepers and workers, timers that are due."""
     engine, now = service.engine, service.world.now()
-    counts = await (await service.fresh()).counts()
+    counts = await service.counts(caller)
     queues = sorted({"default", *(one.queue for one in engine.registry), *await engine.ports.queue.queues()})
     signs = []
     for name in [SWEEPER, *map(queue_sign, queues)]:
