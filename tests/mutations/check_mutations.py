@@ -10,7 +10,7 @@ import itertools
 import random
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from mutations import MUTATIONS, Mutation
@@ -47,19 +47,19 @@ def _single(mutation: Mutation, workload: str) -> list[Case]:
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=[one.name.replace(" ", "-") for one in MUTATIONS])
 def test_the_mutation_is_found(
-    mutation: Mutation, monkeypatch: pytest.MonkeyPatch, record_property: pytest.FixtureRequest
+    mutation: Mutation, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
 ) -> None:
     cases = list(aimed(mutation))
     mutation.patch(monkeypatch)
     campaign, began_s = Campaign(), time.process_time()
     for finding in campaign.run(cases):
         spent_s = time.process_time() - began_s
-        named = [
-            one for one in (finding.problems if finding else ()) if one.split(":")[0].split("/")[0] in mutation.finds
-        ]
-        if named:
-            print(f"MUT|{mutation.name}|{spent_s:.1f}|{campaign.runs}|{finding.case}|{named[0].split(':')[0]}")
-            return
+        if finding is not None:
+            named = {problem.split(":")[0].split("/")[0] for problem in finding.problems} & set(mutation.finds)
+            if named:
+                told = f"{', '.join(sorted(named))} in {campaign.runs} runs, {spent_s:.1f} s: {finding.case}"
+                record_property(mutation.name, told)
+                return
         if spent_s > LIMIT_S:
             break
     seen = [str(one.case) + " " + one.problems[0] for one in campaign.findings[:3]]

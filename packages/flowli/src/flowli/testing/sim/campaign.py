@@ -39,7 +39,7 @@ class Budget:
 
 BUDGETS: dict[str, Budget] = {
     "small": Budget(14, 20, 3),
-    "default": Budget(98, 60, 20),
+    "default": Budget(104, 62, 21),
     "full": Budget(None, None, 1000),
 }
 """By name."""
