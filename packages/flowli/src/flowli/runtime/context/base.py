@@ -94,7 +94,9 @@ class ContextBase:
         try:
             yield node
         finally:
-            _scope.reset(token)
+            # whoever drops the coroutine may do so from another context, where there is no scope to leave
+            with contextlib.suppress(ValueError):
+                _scope.reset(token)
 
     def _call(
         self,
