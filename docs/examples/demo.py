@@ -109,8 +109,7 @@ def main() -> None:
     parser.add_argument("--patience", type=float, default=5.0, help="seconds that each person has to decide")
     parser.add_argument("--limit", type=float, default=55.0, help="seconds that everything may take")
     options = parser.parse_args()
-    patience = timedelta(seconds=options.patience)
-    folder = fresh(options.folder)
+    patience, folder = timedelta(seconds=options.patience), fresh(options.folder)
     storage = options.storage or f"file:{folder / 'store'}"
     run = demo(folder, storage, options.orders, options.invoices, patience, options.limit)
     sys.exit(0 if asyncio.run(run) else 1)
