@@ -250,9 +250,10 @@ def flowli_agents() -> list[AgentType]:
     """Agents: adapters through which the runner hands delegated work to a program or a service.
 
     When: ``load`` runs when a runner starts, for the agents that its configuration names.
-    Result: ``AgentType`` descriptors; ``load`` returns a factory of adapters.
-    Implemented by: a distribution for one agent or tool.
-    Since: 0.2.0. Read by: nothing in this version yet.
+    Result: ``AgentType`` descriptors; ``load`` returns an ``AgentFactory`` of ``flowli_runner.agents``.
+    Implemented by: a distribution for one agent or tool; ``flowli-runner`` itself for ``command``, ``claude-code``,
+            ``codex`` and ``http``.
+    Since: 0.2.0. Read by: ``flowli_runner.agents.finding``.
 
     Example::
 

@@ -11,7 +11,7 @@ from flowli.domain.delegate import Answer, AnswerOutcome, Delegate
 from flowli.domain.errors import BackendUnavailable, LeaseLost, Retry
 from flowli.domain.provenance import Site
 from flowli.domain.tasks import Task, TaskKind
-from flowli.runtime.consumer import Consumer
+from flowli.runtime.consumer import DRAINING, LEASE_LOST, Consumer
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -280,3 +280,68 @@ async def test_no_more_than_parallel_tasks_are_worked_on_and_stop_finishes_them(
     assert running.done()
     assert (most, done) == (2, 6)
     assert len(await bench.tasks("agents")) == 1
+
+
+async def test_a_handler_is_told_why_it_is_cancelled(bench: Bench) -> None:
+    await delegated(bench)
+    why: list[object] = []
+
+    async def paint(delegate: Delegate) -> Data:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError as stopped:
+            why.extend(stopped.args)
+            raise
+        return None
+
+    async def lost(lease: object) -> Any:
+        raise LeaseLost("taken over")
+
+    worker = consumer(bench, paint)
+    running = asyncio.ensure_future(worker.run())
+    await bench.clock.settle()
+    draining = asyncio.ensure_future(worker.drain(20.0))
+    await bench.clock.advance(19)
+    assert why == []
+    await bench.clock.advance(1)
+    await draining
+    assert running.done()
+    assert why == [DRAINING]
+    again = asyncio.ensure_future(consumer(bench, paint).run_once())  # it was given back and can be taken at once
+    await bench.clock.settle()
+    bench.ports.queue.renew = lost  # type: ignore[method-assign, assignment]
+    await bench.clock.advance(60)
+    assert again.done()
+    assert why == [DRAINING, LEASE_LOST]
+
+
+async def test_a_drain_lets_work_end_within_its_grace(bench: Bench) -> None:
+    eid = await delegated(bench)
+
+    async def paint(delegate: Delegate) -> Data:
+        await bench.world.sleep(10)
+        return "done"
+
+    worker = consumer(bench, paint)
+    running = asyncio.ensure_future(worker.run())
+    await bench.clock.settle()
+    draining = asyncio.ensure_future(worker.drain(20.0))
+    await bench.clock.advance(10)
+    await draining
+    assert running.done()
+    assert await answers(bench, eid) == [Answer(AnswerOutcome.COMPLETED, "done")]
+    await consumer(bench, paint).drain(0.0)  # nothing is under way
+
+
+async def test_what_was_kept_for_a_task_is_let_go_after_the_ack(bench: Bench) -> None:
+    eid = await delegated(bench)
+    seen: list[tuple[str, int, int]] = []
+
+    async def paint(delegate: Delegate) -> Data:
+        return "done"
+
+    async def done(delegate: Delegate) -> None:
+        seen.append((delegate.task_id, len(await answers(bench, eid)), len(await bench.tasks("agents"))))
+
+    await consumer(bench, paint, done=done).run_once()
+    assert seen == [(f"DELEGATE:{eid}:d1", 1, 0)]

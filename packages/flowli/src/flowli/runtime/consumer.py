@@ -4,13 +4,16 @@ For each task: 1 take it and keep its lease renewed; 2 if it was delivered befor
 answer that a crashed consumer gave; 3 run the handler; 4 deliver the answer; 5 ack. *A crash before 4*: another
 consumer does the work again, so that a handler must be idempotent. *A crash between 4 and 5*: step 2 finds the
 answer, and the work is not done again. A consumer writes nothing but its answer and the state of its own task lease.
+
+A handler that is cancelled is told why by the message of the cancel: ``LEASE_LOST`` (somebody else may do the work
+already: stop it) or ``DRAINING`` (this process ends and gives the task back: whoever takes it next may go on with it).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -40,7 +43,10 @@ from flowli.runtime.hub import Hub
 from flowli.runtime.protocols.deliver import deliver
 from flowli.world import SYSTEM, World
 
-__all__ = ["Consumer", "Handler"]
+__all__ = ["DRAINING", "LEASE_LOST", "Consumer", "Handler"]
+
+LEASE_LOST, DRAINING = "lease lost", "draining"
+"""Why a handler is cancelled."""
 
 _log = structlog.get_logger("flowli.consumer")
 _FOREIGN_DELAY_S = 30.0
@@ -67,6 +73,7 @@ class _Means:
     site: Site
     world: World
     hub: Hub
+    done: Callable[[Delegate], Awaitable[None]] | None
 
 
 class Consumer:
@@ -77,6 +84,8 @@ class Consumer:
         parallel: tasks worked on at once.
         ttl_s: a consumer that has not renewed a task for so long is taken for dead.
         hub: of the engine in this process, so that answers and new tasks wake at once; None if there is none.
+        done: called when a task is answered and acked, for what its handler kept until then. It may be missed by a
+            crash.
     """
 
     def __init__(
@@ -90,8 +99,9 @@ class Consumer:
         parallel: int = 1,
         ttl_s: float = 30.0,
         hub: Hub | None = None,
+        done: Callable[[Delegate], Awaitable[None]] | None = None,
     ) -> None:
-        self._means = _Means(ports, handler, site, world, hub or Hub(world))
+        self._means = _Means(ports, handler, site, world, hub or Hub(world), done)
         self._ports = ports
         self._queue = check_name("queue", queue)
         self._parallel = max(1, parallel)
@@ -112,6 +122,18 @@ class Consumer:
     def stop(self) -> None:
         """Take no more tasks."""
         self._stopping.set()
+
+    async def drain(self, grace_s: float) -> None:
+        """Take no more tasks; give those back that have not ended after ``grace_s``, cancelling their handlers."""
+        self.stop()
+        if self._running:
+            late = asyncio.ensure_future(self._means.world.sleep(grace_s))
+            ended = asyncio.ensure_future(self._finish())
+            await asyncio.wait({late, ended}, return_when=asyncio.FIRST_COMPLETED)
+            late.cancel()
+            for task in self._running:
+                task.cancel()
+            await ended
 
     async def run_once(self) -> int:
         """Work on the tasks that can be taken now, up to ``parallel``; returns how many."""
@@ -155,6 +177,10 @@ class Consumer:
             await work.run()
         except LeaseLost:
             _log.warning("task lost to another consumer; its work was stopped", task=lease.task.task_id)
+        except asyncio.CancelledError:
+            _log.info("task given back: this consumer ends", task=lease.task.task_id)
+            with contextlib.suppress(BackendError, LeaseLost):
+                await work.give_back(0.0)
         except BackendError as error:
             _log.error("task given back", task=lease.task.task_id, error=str(error), again_in_s=_RETRY_DELAY_S)
             with contextlib.suppress(BackendError, LeaseLost):  # then it comes back when its lease expires
@@ -189,6 +215,8 @@ class _Work:
             await self.give_back(self._delay_s(signal))
         else:
             await queue.ack([self._lease])
+            if self._means.done is not None:
+                await self._means.done(delegate)
 
     async def give_back(self, delay_s: float) -> None:
         await self._means.ports.queue.nack(self._lease, delay_s=delay_s)
@@ -196,13 +224,17 @@ class _Work:
     async def _renewed(self, work: Coroutine[None, None, None]) -> None:
         """Do the work while the lease is renewed; a lost lease stops it at once."""
         doing, renewing = asyncio.ensure_future(work), asyncio.ensure_future(self._renew())
+        why = LEASE_LOST
         try:
             await asyncio.wait((doing, renewing), return_when=asyncio.FIRST_COMPLETED)
             if not doing.done():
                 await renewing  # raises what ended it
             await doing
+        except asyncio.CancelledError:
+            why = DRAINING
+            raise
         finally:
-            doing.cancel()
+            doing.cancel(why)
             async with self._renewing:  # never between a renewal and the lease that it returns
                 renewing.cancel()
             await asyncio.gather(doing, renewing, return_exceptions=True)
