@@ -117,7 +117,7 @@ async def open_shop() -> AsyncIterator[Callable[..., Awaitable[Shop]]]:
         engine = Engine(backend.ports, Site.local(f"api-{len(opened)}"), registry=registry)
         known = {**PEOPLE, **(people or {})}
         authenticator = StaticAuthenticator({token_of(name): one for name, one in known.items()})
-        config = config or ApiConfig(rate_per_s=None, fresh_s=0.0, poll_s=0.01)
+        config = config or ApiConfig(rate_per_s=None, fresh_s=0.0, poll_s=0.01, interface=False)
         shop = Shop(create_app(engine, authenticator=authenticator, config=config), engine, known)
         opened.append(shop)
         return shop

@@ -17,7 +17,7 @@ def built(tmp_path, monkeypatch):
 
 
 async def test_every_view_is_the_page_and_the_service_keeps_its_addresses(built, open_shop):
-    shop = await open_shop()
+    shop = await open_shop(ApiConfig(rate_per_s=None))
     async with shop.client(None) as client:
         for path in ("/", "/executions", "/executions/some-id", "/queues"):
             page = await client.get(path)
@@ -29,6 +29,9 @@ async def test_every_view_is_the_page_and_the_service_keeps_its_addresses(built,
         for path in ("/v1/nothing", "/assets/none.js", "/../conftest.py", "/%2e%2e/conftest.py"):
             assert (await client.get(path)).status_code == 404, path
         assert (await client.get("/v1/me")).status_code == 401
+        for path, allow in (("bulk", "POST"), ("executions", "GET, POST"), ("executions/some-id/evidence/a/b", "GET")):
+            answer = await client.request("GET" if "GET" not in allow else "DELETE", f"/v1/{path}")
+            assert (answer.status_code, answer.headers["allow"]) == (405, allow)
         assert (await client.get("/health")).status_code == 200
 
 

@@ -14,6 +14,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from flowli import Engine, WorkflowProjection
 from flowli_api import extensions, interface, problems
 from flowli_api._version import __version__
+from flowli_api.addresses import Addresses
 from flowli_api.answers import CONTROL_SEQ
 from flowli_api.auth.identity import Authenticator
 from flowli_api.config import ApiConfig
@@ -90,11 +91,12 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.service = service
+    app.state.addresses = addresses = Addresses()
     problems.install(app)
-    for module in _ROUTERS:
-        app.include_router(module.router, prefix=_PREFIX)
-    app.include_router(system.probes)
-    service.plugins = extensions.include(app, _PREFIX)
+    for router, prefix in [*((module.router, _PREFIX) for module in _ROUTERS), (system.probes, "")]:
+        app.include_router(router, prefix=prefix)
+        addresses.add(router, prefix)
+    service.plugins = extensions.include(app, _PREFIX, addresses)
     _describe(app)
     found = interface.built() if config.interface else None
     if found is not None:

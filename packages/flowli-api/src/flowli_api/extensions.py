@@ -7,12 +7,13 @@ from fastapi.routing import APIRouter
 
 from flowli.descriptors import ApiRouterType
 from flowli.plugins import PluginError, manager
+from flowli_api.addresses import Addresses
 from flowli_api.routing import ApiRoute
 
 __all__ = ["include"]
 
 
-def include(app: FastAPI, prefix: str) -> tuple[str, ...]:
+def include(app: FastAPI, prefix: str, addresses: Addresses) -> tuple[str, ...]:
     """Add the routers of all plugins below ``{prefix}/{name}``; returns their names.
 
     Raises:
@@ -26,6 +27,7 @@ def include(app: FastAPI, prefix: str) -> tuple[str, ...]:
             )
         _check(name, router)
         app.include_router(router, prefix=f"{prefix}/{name}")
+        addresses.add(router, f"{prefix}/{name}")
     return tuple(loaded)
 
 

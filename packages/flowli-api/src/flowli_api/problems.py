@@ -6,7 +6,6 @@ no business with. It is logged instead, under the request's id, which the answer
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -206,22 +205,20 @@ async def _invalid(request: Request, error: Exception) -> Response:
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = _BY_STATUS.get(error.status_code, "internal" if error.status_code >= 500 else "bad_request")
-    detail = f"{request.method} {request.url.path}: {CODES[code][1].lower()}"
     headers = dict(error.headers or {})
-    if error.status_code == 405:
-        headers["allow"] = ", ".join(_allowed(request)) or headers.get("Allow", "GET")
+    if code in ("not_found", "method_not_allowed") and (allowed := _allowed(request)):
+        code = "method_not_allowed"  # the interface's files answer for every address that takes no GET
         headers.pop("Allow", None)
+        headers["allow"] = ", ".join(allowed)
+    detail = f"{request.method} {request.url.path}: {CODES[code][1].lower()}"
     return problem_response(code, detail, request_id=_id(request), headers=headers)
 
 
 def _allowed(request: Request) -> list[str]:
-    """The methods of an address: the framework names those of one of its routes only."""
+    """The methods of an address that does not take the one of the request."""
     path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
-    found: set[str] = set()
-    for template, operations in request.app.openapi()["paths"].items():
-        if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template)), path):
-            found |= {method.upper() for method in operations}
-    return sorted(found)
+    found: list[str] = request.app.state.addresses.methods(path)
+    return [] if request.method in found else found
 
 
 async def _fault(request: Request, error: Exception) -> Response:

@@ -23,6 +23,9 @@ from flowli.domain.errors import UsageError
 __all__ = ["Listen", "Serving", "listening"]
 
 
+_BACKLOG = 2048
+
+
 @dataclass(frozen=True, slots=True)
 class Listen:
     """Where and how to listen.
@@ -122,6 +125,7 @@ def _bound(listen: Listen) -> socket.socket:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((listen.host, listen.port))
+        sock.listen(_BACKLOG)  # whoever is told the address may connect at once, and is served in a moment
     except OSError as error:
         sock.close()
         raise UsageError(
