@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from flowli.cli.doctor.check import Finding, Level, Wishes
 from flowli.cli.doctor.latency import CLASSES
+from flowli.cli.doctor.rights import NEEDS
 from flowli.cli.render.screen import Cell, Screen
 from flowli.domain.data import Data
 
@@ -48,12 +49,18 @@ def _rights(screen: Screen, found: Sequence[Finding]) -> None:
     for table in tables:
         missing = table["missing"]
         assert isinstance(missing, list)
-        cells: list[Cell] = [("missing", "red") if right in missing else "" for right in allowed]
-        rows.append([str(table["process"]), *cells])
+        process = str(table["process"])
+        rows.append([process, *[_right(right, process, missing) for right in allowed]])
     granted = [_GRANTED[yes if isinstance(yes, bool) else None] for yes in allowed.values()]
     screen.line("")
     first: list[Cell] = ["granted", *granted]
     screen.table(("RIGHTS", *allowed), [first, *rows])
+
+
+def _right(right: str, process: str, missing: Sequence[Data]) -> Cell:
+    if right in missing:
+        return ("missing", "red")
+    return "has" if right in NEEDS[process] else "not needed"
 
 
 def _histogram(screen: Screen, found: Sequence[Finding]) -> None:
