@@ -19,7 +19,7 @@ from flowli_api.config import ApiConfig
 
 from .conftest import PEOPLE, registry, token_of
 
-FEW = 2
+FEW, MANY = 2, 100
 EXAMPLES = int(os.environ.get("FLOWLI_FUZZ_EXAMPLES", FEW))
 HEADERS = {"Authorization": f"Bearer {token_of('root')}"}
 
@@ -56,6 +56,7 @@ def send():
     with asyncio.Runner() as runner:
         yield lambda request: runner.run(client.send(client.build_request(**request), stream=False))
         runner.run(client.aclose())
+        assert EXAMPLES < MANY or sum(app.state.service.answered.values()) >= 5000
         runner.run(app.state.service.close())
 
 
