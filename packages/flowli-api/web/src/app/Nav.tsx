@@ -33,7 +33,7 @@ export function Nav() {
     ...(queues ? [{ to: "/system", label: "System", icon: Activity }] : []),
   ];
   return (
-    <Stack component="nav" gap={2} aria-label="Views">
+    <Stack gap={2}>
       {places.map(({ to, label, icon: Icon, count, bad }) => (
         <NavLink key={to} to={to} className={classes.item ?? ""}>
           <Icon size={17} aria-hidden />

@@ -39,7 +39,7 @@ export function Shell({ children }: { children: ReactNode }) {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar className={classes.bar} p="xs">
+      <AppShell.Navbar aria-label="Views" className={classes.bar} p="xs">
         <Nav />
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1} className={classes.main}>

@@ -1,15 +1,15 @@
-import { SimpleGrid } from "@mantine/core";
 import type { Execution } from "@/api/types";
 import { ShortId } from "@/parts/ShortId";
 import { Tile } from "@/parts/Tile";
 import { Took } from "@/parts/Took";
 import { When } from "@/parts/When";
+import classes from "./Facts.module.css";
 
 /** What is known of an execution at a glance. */
 export function Facts({ execution: one }: { execution: Execution }) {
   const attributes = Object.entries(one.attributes);
   return (
-    <SimpleGrid className="card" component="dl" cols={{ base: 2, xs: 3, md: 6 }} spacing="sm" p="sm" m={0}>
+    <dl className={`card ${classes.facts}`}>
       <Tile label="Started">
         <When at={one.created_at} as="local" />
       </Tile>
@@ -40,6 +40,6 @@ export function Facts({ execution: one }: { execution: Execution }) {
           {String(value)}
         </Tile>
       ))}
-    </SimpleGrid>
+    </dl>
   );
 }

@@ -5,9 +5,9 @@ import { CopyIcon } from "./CopyIcon";
 export function CodeView({ text, label }: { text: string; label: string }) {
   return (
     <Box pos="relative">
-      <section className="code" aria-label={label} tabIndex={0}>
+      <div className="code" role="group" aria-label={label} tabIndex={0}>
         {text}
-      </section>
+      </div>
       <Box pos="absolute" top={6} right={6}>
         <CopyIcon value={text} label={`Copy: ${label}`} />
       </Box>

@@ -14,9 +14,7 @@ export function When({ at, as = "relative" }: Props) {
   const text = as === "relative" ? relative(at, now) : as === "clock" ? clock(at) : local(at);
   return (
     <Tooltip label={`${local(at)} · ${utc(at)}`}>
-      <time dateTime={at} style={{ whiteSpace: "nowrap" }}>
-        {text}
-      </time>
+      <time dateTime={at}>{text}</time>
     </Tooltip>
   );
 }

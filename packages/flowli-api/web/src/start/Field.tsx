@@ -1,6 +1,7 @@
 import { Checkbox, NumberInput, Select, TextInput } from "@mantine/core";
 import type { Json } from "@/api/types";
 import { ArrayField } from "./ArrayField";
+import { DurationField } from "./DurationField";
 import { JsonField } from "./JsonField";
 import { ObjectField } from "./ObjectField";
 import { kindOf, labelOf, resolved, type Schema } from "./schema";
@@ -16,17 +17,21 @@ export interface FieldProps {
 
 /** One value of a form, asked for as its schema says. */
 export function Field(props: FieldProps) {
-  const { name, schema, root, required, value, onChange } = props;
+  const { name, schema, root, required, onChange } = props;
   const kind = kindOf(schema, root);
   const shown = { label: labelOf(name, schema), description: describedBy(resolved(schema, root)), required };
+  const standard = resolved(schema, root).default;
+  const value = props.value === undefined && kind.kind !== "text" ? standard : props.value;
   const text = typeof value === "string" || typeof value === "number" ? String(value) : "";
   switch (kind.kind) {
     case "object":
-      return <ObjectField {...props} kind={kind} />;
+      return <ObjectField {...props} value={value} kind={kind} />;
     case "array":
-      return <ArrayField {...props} items={kind.items} />;
+      return <ArrayField {...props} value={value} items={kind.items} />;
+    case "duration":
+      return <DurationField {...props} />;
     case "json":
-      return <JsonField {...props} />;
+      return <JsonField {...props} value={value} />;
     case "flag":
       return (
         <Checkbox
@@ -61,7 +66,7 @@ export function Field(props: FieldProps) {
         <TextInput
           {...shown}
           type={kind.kind === "date" ? "date" : "text"}
-          placeholder={kind.kind === "moment" ? "2026-01-31T12:00:00Z" : ""}
+          placeholder={kind.kind === "moment" ? "2026-01-31T12:00:00Z" : typeof standard === "string" ? standard : ""}
           value={text}
           onChange={(event) => onChange(event.currentTarget.value || (required ? "" : undefined))}
         />
@@ -70,6 +75,5 @@ export function Field(props: FieldProps) {
 }
 
 function describedBy(schema: Schema): string | undefined {
-  if (typeof schema.description === "string") return schema.description;
-  return schema.format === "duration" ? "A duration like PT15M, PT2H or P2D" : undefined;
+  return typeof schema.description === "string" ? schema.description : undefined;
 }

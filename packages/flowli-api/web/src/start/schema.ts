@@ -7,7 +7,7 @@ export type Kind =
   | { kind: "object"; properties: [string, Schema][]; required: ReadonlySet<string> }
   | { kind: "array"; items: Schema }
   | { kind: "choice"; choices: Json[] }
-  | { kind: "text" | "date" | "moment" | "number" | "integer" | "flag" | "json" };
+  | { kind: "text" | "date" | "moment" | "duration" | "number" | "integer" | "flag" | "json" };
 
 const isSchema = (value: Json | undefined): value is Schema =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -42,6 +42,7 @@ export function kindOf(given: Schema, root: Schema): Kind {
   switch (schema.type) {
     case "string":
       if (schema.format === "date") return { kind: "date" };
+      if (schema.format === "duration") return { kind: "duration" };
       return { kind: schema.format === "date-time" ? "moment" : "text" };
     case "integer":
     case "number":
@@ -61,16 +62,14 @@ export function kindOf(given: Schema, root: Schema): Kind {
   }
 }
 
-/** What a form begins with: defaults, and the shape of what is required. */
+/** What a form begins with: the shape of what is required. Defaults are left to the workflow. */
 export function initial(schema: Schema, root: Schema): Json | undefined {
-  const found = resolved(schema, root);
-  if (schema.default !== undefined) return schema.default;
   const kind = kindOf(schema, root);
   if (kind.kind === "flag") return false;
   if (kind.kind === "array") return [];
-  if (kind.kind !== "object") return found.default;
+  if (kind.kind !== "object") return undefined;
   const made = kind.properties
-    .filter(([name, one]) => kind.required.has(name) || one.default !== undefined)
+    .filter(([name]) => kind.required.has(name))
     .map(([name, one]) => [name, initial(one, root)] as const)
     .filter((one): one is readonly [string, Json] => one[1] !== undefined);
   return Object.fromEntries(made);

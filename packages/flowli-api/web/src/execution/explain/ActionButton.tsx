@@ -9,8 +9,16 @@ import { isVerb, VERBS } from "../dialogs/verbs";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+interface Props {
+  action: NextAction;
+  execution: Execution;
+  /** It is what most people will want. */
+  main: boolean;
+}
+
 /** An action that the engine suggests: a dialog for what this interface can do, a command to copy for the rest. */
-export function ActionButton({ action, execution }: { action: NextAction; execution: Execution }) {
+export function ActionButton({ action, execution, main }: Props) {
+  const variant = main ? "filled" : "default";
   const [open, setOpen] = useState(false);
   const may = useMay();
   const { verb, text, command } = action;
@@ -21,7 +29,7 @@ export function ActionButton({ action, execution }: { action: NextAction; execut
   if (verb === "decide" || verb === "reviews") {
     const to = verb === "decide" ? `/reviews?review=${encodeURIComponent(target)}` : "/reviews";
     return (
-      <Button component={Link} to={to} size="xs" variant={verb === "decide" ? "filled" : "default"}>
+      <Button component={Link} to={to} size="xs" variant={variant}>
         {label}
       </Button>
     );
@@ -37,11 +45,7 @@ export function ActionButton({ action, execution }: { action: NextAction; execut
     const channel = verb === "signal" ? words[3] : undefined;
     return (
       <>
-        <Button
-          size="xs"
-          variant={verb === "cancel" || verb === "terminate" ? "default" : "filled"}
-          onClick={() => setOpen(true)}
-        >
+        <Button size="xs" variant={variant} onClick={() => setOpen(true)}>
           {label}
         </Button>
         {open && <VerbDialog verb={verb} execution={execution} channel={channel} onClose={() => setOpen(false)} />}

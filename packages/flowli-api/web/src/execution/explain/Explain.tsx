@@ -59,8 +59,8 @@ function One({ found, execution, main = false }: { found: Explanation; execution
       ))}
       <Group gap="xs" justify="space-between">
         <Group gap="xs">
-          {found.actions.map((one) => (
-            <ActionButton key={one.command} action={one} execution={execution} />
+          {found.actions.map((one, place) => (
+            <ActionButton key={one.command} action={one} execution={execution} main={main && place === 0} />
           ))}
         </Group>
         <Proof eid={found.eid} moves={found.moves} seqs={found.journal} />

@@ -1,5 +1,6 @@
 import "@xyflow/react/dist/style.css";
 import { useComputedColorScheme } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
 import { Background, Controls, ReactFlow } from "@xyflow/react";
 import { useMemo } from "react";
 import { useRead } from "@/api/reads";
@@ -8,6 +9,9 @@ import { Loaded } from "@/parts/Loaded";
 import { GraphNodeBox } from "./GraphNodeBox";
 import classes from "./GraphView.module.css";
 import { layout } from "./layout";
+
+/** Room above and below the nodes, in pixels. */
+const AROUND = 200;
 
 const TYPES = { frame: GraphNodeBox };
 
@@ -18,10 +22,11 @@ export default function GraphView({ eid, live }: { eid: string; live: boolean })
 }
 
 function Drawn({ graph }: { graph: Graph }) {
-  const { nodes, edges } = useMemo(() => layout(graph), [graph]);
+  const narrow = useMediaQuery("(max-width: 700px)");
+  const { nodes, edges, height } = useMemo(() => layout(graph, narrow), [graph, narrow]);
   const scheme = useComputedColorScheme("light");
   return (
-    <section className={`card ${classes.canvas}`} aria-label="Graph">
+    <section className={`card ${classes.canvas}`} aria-label="Graph" style={{ height: height + AROUND }}>
       <ReactFlow
         nodes={nodes}
         edges={edges}

@@ -7,10 +7,10 @@ export const HEIGHT = 46;
 
 export type GraphNodeData = GraphNode & Record<string, unknown>;
 
-/** Places for nodes, from left to right. */
-export function layout(graph: Graph): { nodes: Node<GraphNodeData>[]; edges: Edge[] } {
+/** Places for nodes: from left to right, or downwards where there is little room. */
+export function layout(graph: Graph, narrow: boolean): { nodes: Node<GraphNodeData>[]; edges: Edge[]; height: number } {
   const drawn = new dagre.graphlib.Graph();
-  drawn.setGraph({ rankdir: "LR", nodesep: 26, ranksep: 64 });
+  drawn.setGraph({ rankdir: narrow ? "TB" : "LR", nodesep: 26, ranksep: narrow ? 34 : 64 });
   drawn.setDefaultEdgeLabel(() => ({}));
   for (const one of graph.nodes) drawn.setNode(one.id, { width: WIDTH, height: HEIGHT });
   for (const one of graph.edges) drawn.setEdge(one.source, one.target);
@@ -21,8 +21,8 @@ export function layout(graph: Graph): { nodes: Node<GraphNodeData>[]; edges: Edg
       id: one.id,
       type: "frame",
       position: { x: x - WIDTH / 2, y: y - HEIGHT / 2 },
-      sourcePosition: Position.Right,
-      targetPosition: Position.Left,
+      sourcePosition: narrow ? Position.Bottom : Position.Right,
+      targetPosition: narrow ? Position.Top : Position.Left,
       data: one as GraphNodeData,
     };
   });
@@ -33,5 +33,5 @@ export function layout(graph: Graph): { nodes: Node<GraphNodeData>[]; edges: Edg
     markerEnd: { type: MarkerType.ArrowClosed },
     ...(one.status === "selected" ? {} : { style: { strokeDasharray: "5 5" } }),
   }));
-  return { nodes, edges };
+  return { nodes, edges, height: drawn.graph().height ?? 0 };
 }
