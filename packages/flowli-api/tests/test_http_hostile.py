@@ -292,3 +292,18 @@ async def test_evidence_is_never_shown_as_a_page(shop, http):
     answer = await http.get(f"/v1/executions/{eid}/evidence/root~len=1.1.1/page.html")
     assert answer.headers["content-type"] == "application/octet-stream"
     assert answer.headers["content-disposition"] == "attachment"
+
+
+async def test_values_kept_among_the_evidence_are_values(open_shop):
+    from uuid import UUID
+
+    shop = await open_shop(people={"looker": identity("looker", "evidence:read")})
+    eid = await shop.started()
+    names = ["~values/" + "0" * 64, "root~len=1.1.1/outcome", "root~len=1.1.1/outcome-2"]
+    for name in [*names, "root~len=1.1.1/note"]:
+        await shop.engine.ports.evidence.put(UUID(eid), name, b"secret")
+    async with shop.client("looker") as client:
+        assert (await client.get(f"/v1/executions/{eid}/evidence")).json()["names"] == ["root~len=1.1.1/note"]
+        for name in names:
+            assert (await client.get(f"/v1/executions/{eid}/evidence/{name}")).json()["code"] == "forbidden"
+        assert (await client.get(f"/v1/executions/{eid}/evidence/root~len=1.1.1/note")).status_code == 200

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections import Counter
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 import structlog
 
 from flowli import Engine, ExecutionStatus, WorkflowProjection
-from flowli.domain.entries import ControlEntry, OperatorActed
+from flowli.domain.entries import Announced, ControlEntry, OperatorActed
 from flowli.domain.errors import UnknownExecution
 from flowli.domain.ids import Eid
 from flowli.domain.provenance import Provenance
+from flowli.runtime.signs import WORKER_TOPIC
 from flowli_api.auth.guard import Guard
 from flowli_api.auth.identity import Authenticator, Identity
 from flowli_api.config import ApiConfig
@@ -23,7 +25,7 @@ from flowli_api.problems import Problem
 from flowli_api.worker.seal import Seal
 
 if TYPE_CHECKING:
-    from flowli.adapters.projection import ExecutionRow
+    from flowli.adapters.projection import Announcement, ExecutionRow
 
 __all__ = ["Service"]
 
@@ -59,12 +61,27 @@ class Service:
             projection = WorkflowProjection(path, engine.ports.control, world=engine.world)
         self.projection = projection
         self._fresh_at_s = float("-inf")
+        self._announced_seq = 0
+        if engine.known_code.elsewhere is None:
+            engine.known_code.elsewhere = self._announced
         self.streams = 0
         self.feed = Feed(self)
         self.seal = Seal(engine.ports, engine.world, config.secret)
         self.journals = Journals(self)
         self.answered: Counter[int] = Counter()
         self.plugins: tuple[str, ...] = ()
+
+    async def _announced(self) -> list[Announced]:
+        """What workers have newly said of themselves, from the projection instead of the whole control log."""
+        found = [one async for one in self._new_announcements()]
+        return [Announced(one.topic, one.data) for one in found if one.eid is None]
+
+    async def _new_announcements(self) -> AsyncIterator[Announcement]:
+        projection = await self.fresh()
+        while page := await projection.announcements(WORKER_TOPIC, after_seq=self._announced_seq):
+            self._announced_seq = page[-1].seq
+            for one in page:
+                yield one
 
     async def fresh(self, after_seq: int | None = None) -> WorkflowProjection:
         """The projection, with all that was durable ``fresh_s`` ago.
@@ -151,6 +168,8 @@ class Service:
     async def close(self) -> None:
         """Let go of what the service opened itself."""
         self.closing.set()
+        if self.engine.known_code.elsewhere == self._announced:
+            self.engine.known_code.elsewhere = None
         if self._folder is not None:
             await self.projection.close()
             self._folder.cleanup()

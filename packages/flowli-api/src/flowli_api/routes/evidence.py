@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from fastapi import Path, Query, Request, Response
@@ -18,6 +19,7 @@ __all__ = ["LogOut", "router"]
 
 router = ApiRouter(tags=["evidence"])
 
+_OUTCOME = re.compile(r"/outcome(-\d+)?$", re.ASCII)
 _NAME = r"^[A-Za-z0-9_~=:-][A-Za-z0-9._~=:-]{0,1023}/[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$"
 
 
@@ -96,4 +98,4 @@ async def read_logs(
 
 def _hidden(name: str) -> bool:
     """Whether a body holds values of the workflow and no evidence: offloaded values, outcomes of detached steps."""
-    return name.endswith("/outcome") or "/" not in name or name.startswith("values")
+    return name.startswith("~") or _OUTCOME.search(name) is not None

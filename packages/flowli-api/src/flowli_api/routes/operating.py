@@ -116,14 +116,15 @@ async def update_execution(
     """Ask an execution for something, and wait for its answer. The same call with the same key waits on."""
     await service.reach(caller, eid)
     engine_key = scoped(caller, key)
-    seq = await service.acted(caller, "update", eid, body.name, engine_key)
     timeout = min(body.timeout_s, service.config.max_wait_s)
     try:
         value = await service.engine.update(
             eid, body.name, body.payload, timeout=timeout, key=engine_key, actor=caller.actor
         )
     except ResultTimeout:
+        seq = await service.acted(caller, "update", eid, body.name, engine_key)
         return written(Answered(eid=str(eid), answered=False, control_seq=seq), seq, 202)
+    seq = await service.acted(caller, "update", eid, body.name, engine_key)
     shown = value if caller.may("values:read") else None
     return written(Answered(eid=str(eid), answered=True, value=shown, control_seq=seq), seq)
 

@@ -73,6 +73,22 @@ class ResultOut(Out):
     reason: str = ""
 
 
+class SaidOut(Out):
+    """What a step said last by `flowli.heartbeat`."""
+
+    fid: str
+    attempt: int
+    value: JsonValue
+    at: str
+
+
+class ProgressOut(Out):
+    """How far the steps are that run now."""
+
+    eid: str
+    items: list[SaidOut]
+
+
 class ShownOut(Out):
     """A value that a workflow published."""
 
@@ -185,6 +201,16 @@ async def wait_result(
         return answer(request, ResultOut(eid=str(eid), status="cancelled", ended=True, reason=cancelled.reason))
     value = await recorded(service, eid)
     return answer(request, ResultOut(eid=str(eid), status="completed", ended=True, value=value))
+
+
+@router.get("/executions/{eid}/progress", response_model=ProgressOut, operation_id="read_progress")
+@requires("values:read")
+async def read_progress(eid: EidPath, request: Request, caller: Caller, service: ServiceOf) -> Response:
+    """What the steps that run now said last of how far they are."""
+    await service.reach(caller, eid)
+    found = await service.engine.progress(eid)
+    items = [SaidOut(fid=one.fid, attempt=one.attempt, value=one.value, at=str(one.at)) for one in found.values()]
+    return answer(request, ProgressOut(eid=str(eid), items=items))
 
 
 @router.get("/executions/{eid}/published/{name}", response_model=ShownOut, operation_id="read_published")
