@@ -1,4 +1,4 @@
-"""``flowli reviews`` and ``flowli decide``, and their pages."""
+"""``flowli reviews``, ``flowli decide`` and ``flowli schedules``, and their pages."""
 
 import json
 import os
@@ -79,6 +79,7 @@ def flowli(tmp_path, monkeypatch):
         if name.startswith("FLOWLI"):
             monkeypatch.delenv(name)
     (tmp_path / "desk_app.py").write_text(APP)
+    (tmp_path / "bucket").mkdir()
     monkeypatch.syspath_prepend(tmp_path)
     yield Console(tmp_path)
     sys.modules.pop("desk_app", None)
@@ -148,6 +149,68 @@ def test_a_form_is_filled_in(flowli):
     assert flowli.result(review) == "40"
 
 
+NIGHTLY = ("schedules", "add", "nightly", "plain", "--cron", "0 2 * * *", "--zone", "Europe/Berlin")
+
+
+def test_a_schedule_is_defined_listed_changed_and_removed(flowli):
+    assert flowli("schedules", "list") == ""
+    assert "`flowli schedules add` defines one" in flowli.errors
+    made = flowli(*NIGHTLY, "--arg", "what=chairs", "--overlap", "queue", "--note", "for the books")
+    assert made.splitlines()[:3] == [
+        "nightly  plain  0 2 * * * (Europe/Berlin)  active",
+        "  overlap queue, catch up last within 86400 s",
+        "  for the books",
+    ]
+    header, line = flowli("schedules", "list").splitlines()
+    assert header.split() == ["SCHEDULE", "WORKFLOW", "WHEN", "NEXT", "LAST"]
+    assert re.fullmatch(r"nightly +plain +0 2 \* \* \* \(Europe/Berlin\)  \d{4}-\d\d-\d\dT0[01]:00:00\.0+Z  -", line)
+    changed = json.loads(flowli("schedules", "update", "nightly", "--every", "300", "--catch-up", "all", "--json"))
+    assert (changed["when"]["seconds"], changed["catch_up"], changed["overlap"]) == (300, "all", "queue")
+    assert changed["kwargs"] == {"what": "chairs"}
+    assert flowli("schedules", "pause", "nightly", "--reason", "moving").splitlines()[0].endswith("paused")
+    assert flowli("schedules", "list").splitlines()[1].split()[-2:] == ["paused", "-"]
+    assert "  next  " in flowli("schedules", "resume", "nightly")
+    flowli("schedules", "rm", "nightly")
+    assert flowli.errors == "flowli: schedule 'nightly' is removed\n"
+    flowli("schedules", "show", "nightly", code=2)
+
+
+def test_executions_of_a_schedule_are_started_by_hand_by_ticks_and_for_the_past(flowli):
+    flowli(*NIGHTLY, "--arg", "what=chairs")
+    assert flowli("schedules", "run", "nightly", "--key", "k") == flowli("schedules", "run", "nightly", "--key", "k")
+    tick = flowli("schedules", "tick", "nightly", "--slot", "2026-03-28T02:00:00+01:00")
+    past = ("schedules", "backfill", "nightly", "--from", "2026-03-28T00:00:00Z", "--to", "2026-03-29T12:00:00Z")
+    assert flowli(*past, "--dry-run").splitlines() == [
+        "2026-03-28T01:00:00.000000Z  would start",
+        "2026-03-29T01:00:00.000000Z  would start",
+    ]
+    filled = json.loads(flowli(*past, "--json"))
+    assert filled[0] == {"slot": "2026-03-28T01:00:00.000000Z", "eid": tick}
+
+
+def test_schedules_that_make_no_sense_are_refused(flowli):
+    flowli("schedules", "add", "x", "plain", code=2)
+    assert "one of --cron, --every, --at and --ticks" in flowli.errors
+    flowli("schedules", "add", "x", "plain", "--cron", "0 25 * * *", code=2)
+    assert "malformed at character 3: '25' is no hour" in flowli.errors
+    flowli("schedules", "add", "x", "plain", "--cron", "0 2 30 2 *", code=2)
+    assert "never due" in flowli.errors
+    flowli(*NIGHTLY[:-1], "Europe/Belrin", code=2)
+    assert "did you mean 'Europe/Berlin'" in flowli.errors
+    flowli("schedules", "add", "x", "plain", "--at", "2027-01-01T00:00:00", code=2)
+    assert "has no zone" in flowli.errors
+    flowli("schedules", "add", "x", "plian", "--every", "60", code=2)
+    assert "did you mean 'plain'" in flowli.errors
+    flowli(*NIGHTLY, "--arg", "what=chairs")
+    flowli(*NIGHTLY, code=1)
+    assert "already" in flowli.errors
+    flowli("schedules", "tick", "nightly", code=2)
+    flowli("schedules", "tick", "nightly", "--slot", "2026-03-28T02:00:00Z", code=2)
+    assert "no slot of schedule 'nightly'" in flowli.errors
+    flowli("schedules", "pause", "nihgtly", "--json", code=2)
+    assert json.loads(flowli.errors)["error"]["kind"] == "UnknownSchedule"
+
+
 def rows(page: str, title: str) -> list[list[str]]:
     text = (DOCS / page).read_text().partition(f"## {title}\n")[2].partition("\n## ")[0]
     lines = [line for line in text.splitlines() if line.startswith("|")]
@@ -155,13 +218,17 @@ def rows(page: str, title: str) -> list[list[str]]:
 
 
 def commands() -> dict[str, click.Command]:
-    return {name: main.flowli.get_command(click.Context(main.flowli), name) for name in ("decide", "reviews")}
+    found: dict[str, click.Command] = {}
+    for name in ("decide", "reviews", "schedules"):
+        command = main.flowli.get_command(click.Context(main.flowli), name)
+        below = command.commands if isinstance(command, click.Group) else {"": command}
+        found |= {f"{name} {sub}".strip(): one for sub, one in below.items()}
+    return found
 
 
 def test_every_command_and_option_is_documented_and_every_documented_one_exists():
     table = rows("cli.md", "Commands of flowli-patterns")
-    named = {(re.match(r"`(\w+)", row[0])[1], row[1].strip("`").split(" ")[0]) for row in table}
-    documented = {(name, option) for name, option in named if name in commands()}
+    documented = {(re.match(r"`([a-z]+(?: [a-z]+)*)", row[0])[1], row[1].strip("`").split(" ")[0]) for row in table}
     real = set()
     for name, command in commands().items():
         real |= {(name, "")}
@@ -172,7 +239,7 @@ def test_every_command_and_option_is_documented_and_every_documented_one_exists(
 
 @pytest.mark.parametrize("name", sorted(commands()))
 def test_help_fits_80_columns(name):
-    done = CliRunner().invoke(main.flowli, [name, "--help"], prog_name="flowli", env={"COLUMNS": "80"})
+    done = CliRunner().invoke(main.flowli, [*name.split(), "--help"], prog_name="flowli", env={"COLUMNS": "80"})
     assert done.exit_code == 0
     assert [line for line in done.output.splitlines() if len(line) > 80] == []
 

@@ -1,6 +1,7 @@
 """What the pages of the patterns say of their cost is what a bucket counts."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from flowli import CairnBackend, Consumer, Context, Registry, Site
 from flowli.stores.memory import MemoryStore
 from flowli.testing.env import TestEnvironment
 from flowli.testing.stores import CountingStore
-from flowli_patterns.public import delegate, fan_out, on_tick, review, saga
+from flowli_patterns.public import Every, delegate, fan_out, on_tick, review, saga
 
 PAGES = Path(__file__).parents[3] / "docs" / "how-to" / "patterns"
 
@@ -49,6 +50,11 @@ async def two_actions(ctx: Context, fail: bool) -> None:
 
 
 @registry.workflow
+async def empty(ctx: Context) -> None:
+    pass
+
+
+@registry.workflow
 async def gate(ctx: Context) -> str:
     return (await review(ctx, "go?")).verdict
 
@@ -82,7 +88,7 @@ async def meter():
 
 
 def said(page: str) -> dict[str, int]:
-    text = (PAGES / f"{page}.md").read_text().partition("**What it costs.**")[2].partition("**In the journal.**")[0]
+    text = (PAGES / f"{page}.md").read_text().partition("**What it costs.**")[2].partition("**In the ")[0]
     return {what: int(writes) for what, writes in re.findall(r"^\| (.+?) \| (\d+) \|$", text, re.MULTILINE)}
 
 
@@ -145,3 +151,19 @@ async def test_review(meter):
         "`reviews.decide`": deciding,
         "going on, to the end of the execution": going_on,
     }
+
+
+async def test_schedules(meter):
+    env, schedules, sweeper = meter.env, meter.env.engine.schedules, meter.env.engine.sweeper()
+    (defining,) = await meter.writes(env.clock.drive(schedules.add("grid", empty, Every(60))))
+    await env.clock.drive(sweeper.sweep_once())
+    env.clock.jump(env.clock.now() + timedelta(seconds=60))
+    slot, again = await meter.writes(env.clock.drive(sweeper.sweep_once()), env.clock.drive(sweeper.sweep_once()))
+    assert said("schedules") == {
+        "defining, pausing or changing a schedule": defining,
+        "one slot: decided, started, told": slot,
+        "a pass in which nothing is due": again,
+    }
+    (pausing,) = await meter.writes(env.clock.drive(schedules.pause("grid")))
+    (changing,) = await meter.writes(env.clock.drive(schedules.update("grid", note="changed")))
+    assert defining == pausing == changing

@@ -213,8 +213,8 @@ def add(
     """Define the schedule SCHEDULE, which starts WORKFLOW.
 
     \b
-    flowli schedules add nightly close_books --cron "0 2 * * *" --zone Europe/Berlin
-    flowli schedules add poll fetch_mail --every 300 --overlap skip --arg box=inbox
+    flowli schedules add nightly close_books --cron @daily --zone Europe/Rome
+    flowli schedules add poll fetch_mail --every 300 --arg box=inbox
     """
     if data is not None and pairs:
         raise click.UsageError("--args and --arg both give the arguments; use one of them")

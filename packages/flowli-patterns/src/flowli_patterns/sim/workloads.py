@@ -5,8 +5,9 @@ from __future__ import annotations
 from flowli.testing.sim import Workload
 from flowli_patterns.sim.deciding import DECIDING
 from flowli_patterns.sim.doing import DOING
+from flowli_patterns.sim.scheduling import SCHEDULING
 
 __all__ = ["WORKLOADS"]
 
-WORKLOADS: dict[str, Workload] = {workload.name: workload for workload in (*DOING, *DECIDING)}
+WORKLOADS: dict[str, Workload] = {workload.name: workload for workload in (*DOING, *DECIDING, *SCHEDULING)}
 """By name."""
