@@ -115,6 +115,10 @@ async def test_200_streams_share_one_look_at_the_bucket(shop):
         # one for the feed and one for the projection in each pass, however many listen, and passes without news between
         assert reads - before < 200
     assert shop.app.state.service.streams == 0
+    before = reads
+    for _ in range(5):
+        await shop.engine.world.sleep(0.02)
+    assert reads == before  # while nobody listens nothing is asked
 
 
 async def test_streams_end_when_the_process_shuts_down_k42(shop):

@@ -225,7 +225,8 @@ async def test_no_token_and_no_word_of_the_storage_is_in_any_answer_or_line_of_t
             shop.engine.ports.journal.read = failing(error)
             answer = await client.get(f"/v1/executions/{ZERO}")
             assert answer.status_code in (500, 503)
-            assert answer.json()["request_id"]
+            assert answer.json()["request_id"] == answer.headers["x-request-id"]
+            assert "content-security-policy" in answer.headers
             texts.append(answer.text)
     printed = "".join(capsys.readouterr())
     assert "SECRET" not in "".join(texts)

@@ -19,7 +19,7 @@ from starlette.responses import Response
 
 from flowli.domain import errors
 
-__all__ = ["CODES", "PROBLEMS", "Problem", "ProblemDetails", "install", "of_error", "problem_response"]
+__all__ = ["CODES", "PROBLEMS", "Problem", "ProblemDetails", "fault", "install", "of_error", "problem_response"]
 
 _log = structlog.get_logger("flowli.api")
 
@@ -170,7 +170,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(errors.FlowliError, _flowli)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _fault)
+    app.add_exception_handler(Exception, fault)
 
 
 def _id(request: Request) -> str:
@@ -185,7 +185,7 @@ async def _problem(request: Request, error: Exception) -> Response:
 async def _flowli(request: Request, error: Exception) -> Response:
     found = of_error(error)
     if found is None:
-        return await _fault(request, error)
+        return await fault(request, error)
     if found.code in _HIDDEN:
         _log.warning("the storage failed", error_type=type(error).__name__, error=str(error))
     return problem_response(found.code, found.detail, request_id=_id(request), headers=found.headers)
@@ -221,7 +221,8 @@ def _allowed(request: Request) -> list[str]:
     return [] if request.method in found else found
 
 
-async def _fault(request: Request, error: Exception) -> Response:
+async def fault(request: Request, error: Exception) -> Response:
+    """The answer to an error that should not be; the log says what it was."""
     # as text: a renderer that shows the variables of a traceback would show the token of the request
     trace = "".join(traceback.format_exception(error))
     _log.error("a request failed", error_type=type(error).__name__, traceback=trace)

@@ -20,9 +20,11 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 
+from flowli.domain.errors import FlowliError
 from flowli_api.auth.identity import Identity
-from flowli_api.problems import PROBLEMS, Problem
+from flowli_api.problems import PROBLEMS, Problem, fault
 from flowli_api.service import Service
 
 __all__ = ["ANYONE", "KNOWN", "ApiRoute", "ApiRouter", "Caller", "ServiceOf", "capability_of", "requires", "service_of"]
@@ -83,7 +85,12 @@ class ApiRoute(APIRoute):
             self._check_query(request)
             if self.body_field is not None:
                 _check_kind(request)
-            return await handler(_StrictRequest(request.scope, request.receive))
+            try:
+                return await handler(_StrictRequest(request.scope, request.receive))
+            except (Problem, FlowliError, HTTPException, RequestValidationError):
+                raise
+            except Exception as error:  # here, where the answer still gets its headers and the log its request id
+                return await fault(request, error)
 
         return checked
 

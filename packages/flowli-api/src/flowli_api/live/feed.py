@@ -8,7 +8,7 @@ event is told first what has changed since, read from the log for it alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,7 +60,7 @@ class Feed:
         self._work: asyncio.Task[None] | None = None
         self._position = START
 
-    async def follow(self, since: Position | None) -> AsyncIterator[Round]:
+    async def follow(self, since: Position | None) -> AsyncGenerator[Round, None]:
         """The rounds from now on, or since the end of an earlier one. The first one tells where it begins.
 
         Args:

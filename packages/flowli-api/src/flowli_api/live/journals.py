@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
 import structlog
@@ -28,7 +28,7 @@ class Journals:
         self._service = service
         self._watched: dict[Eid, _Watch] = {}
 
-    async def follow(self, eid: Eid, after: int) -> AsyncIterator[list[JournalEntry]]:
+    async def follow(self, eid: Eid, after: int) -> AsyncGenerator[list[JournalEntry], None]:
         """Entries behind ``after`` in batches, those that are there first; ends with the execution.
 
         Raises:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Annotated, Any
 
 from fastapi import Header, Query, Response
@@ -68,13 +69,14 @@ async def follow_executions(
 
     async def events() -> AsyncIterator[Event]:
         shown: set[str] = set()
-        async for found in service.feed.follow(since):
-            for row in map(ExecutionSummary.of, found.rows):
-                listed = status is None or row.status in status
-                if fits(row) and (listed or row.eid in shown):
-                    yield Event("execution", row)
-                    (shown.add if listed else shown.discard)(row.eid)
-            yield Event("reset" if found.reset else "place", PlaceOut(control_seq=found.after.seq), found.id)
+        async with aclosing(service.feed.follow(since)) as rounds:
+            async for found in rounds:
+                for row in map(ExecutionSummary.of, found.rows):
+                    listed = status is None or row.status in status
+                    if fits(row) and (listed or row.eid in shown):
+                        yield Event("execution", row)
+                        (shown.add if listed else shown.discard)(row.eid)
+                yield Event("reset" if found.reset else "place", PlaceOut(control_seq=found.after.seq), found.id)
 
     return EventStream(service, caller, events())
 
@@ -89,10 +91,11 @@ async def follow_execution(eid: EidPath, caller: Caller, service: ServiceOf, las
     values = caller.may("values:read")
 
     async def events() -> AsyncIterator[Event]:
-        async for entries in service.journals.follow(eid, after):
-            for entry in entries:
-                yield Event("entry", EntryOut.of(entry, values), str(entry.seq))
-            yield Event("execution", await detail(service, caller, eid, None))
+        async with aclosing(service.journals.follow(eid, after)) as stretches:
+            async for entries in stretches:
+                for entry in entries:
+                    yield Event("entry", EntryOut.of(entry, values), str(entry.seq))
+                yield Event("execution", await detail(service, caller, eid, None))
         yield Event("end", EndOut(eid=str(eid)))
 
     return EventStream(service, caller, events())
@@ -109,11 +112,12 @@ async def follow_frames(eid: EidPath, caller: Caller, service: ServiceOf, last_i
 
     async def events() -> AsyncIterator[Event]:
         fold = JournalFold()
-        async for entries in service.journals.follow(eid, 0):
-            for frame in _changed(fold, entries, after):
-                yield Event("frame", FrameOut.of(fold.frames[frame], values))
-            if fold.seq > after:
-                yield Event("place", PlaceOut(control_seq=fold.seq), str(fold.seq))
+        async with aclosing(service.journals.follow(eid, 0)) as stretches:
+            async for entries in stretches:
+                for frame in _changed(fold, entries, after):
+                    yield Event("frame", FrameOut.of(fold.frames[frame], values))
+                if fold.seq > after:
+                    yield Event("place", PlaceOut(control_seq=fold.seq), str(fold.seq))
         yield Event("end", EndOut(eid=str(eid)))
 
     return EventStream(service, caller, events())
