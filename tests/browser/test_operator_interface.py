@@ -28,7 +28,12 @@ async def test_an_invoice_is_started_answered_and_watched_until_it_is_paid(visit
     await page.get_by_role("link", name="Start").first.click()
     await page.get_by_role("combobox", name="Workflow").fill("approve")
     await page.get_by_role("option", name="approve_invoice").click()
-    for label, text in {"Number": "INV-77", "Supplier": "Nordlicht IT", "Amount": "812.50", "Due": "2026-12-24"}.items():
+    for label, text in {
+        "Number": "INV-77",
+        "Supplier": "Nordlicht IT",
+        "Amount": "812.50",
+        "Due": "2026-12-24",
+    }.items():
         await page.get_by_label(label).fill(text)
     await page.get_by_role("button", name="Start").click()
 

@@ -1,4 +1,5 @@
 import type { Execution } from "@/api/types";
+import { businessKey } from "@/parts/keys";
 import { ShortId } from "@/parts/ShortId";
 import { Tile } from "@/parts/Tile";
 import { Took } from "@/parts/Took";
@@ -7,6 +8,7 @@ import classes from "./Facts.module.css";
 
 /** What is known of an execution at a glance. */
 export function Facts({ execution: one }: { execution: Execution }) {
+  const key = businessKey(one.key);
   const attributes = Object.entries(one.attributes);
   return (
     <dl className={`card ${classes.facts}`}>
@@ -19,7 +21,7 @@ export function Facts({ execution: one }: { execution: Execution }) {
       <Tile label="Version">{one.version}</Tile>
       <Tile label="Queue">{one.queue}</Tile>
       <Tile label="Started by">{one.created_by?.id ?? "–"}</Tile>
-      {one.key && <Tile label="Business key">{one.key}</Tile>}
+      {key && <Tile label="Business key">{key}</Tile>}
       {one.owner && (
         <Tile label="Worker">
           {one.owner.worker_id} on {one.owner.host}

@@ -1,8 +1,10 @@
 import type { ExecutionSummary } from "@/api/types";
+import { businessKey } from "@/parts/keys";
 import { Took } from "@/parts/Took";
 import { When } from "@/parts/When";
 import { waitText } from "@/parts/waits";
 import type { Column } from "./columns";
+import classes from "./ExecutionTable.module.css";
 
 /** What a column says of an execution. */
 export function Cell({ column, execution: one }: { column: Column; execution: ExecutionSummary }) {
@@ -10,7 +12,7 @@ export function Cell({ column, execution: one }: { column: Column; execution: Ex
     case "detail":
       return <span title={detail(one)}>{detail(one)}</span>;
     case "key":
-      return one.key ? <span className="mono">{one.key}</span> : null;
+      return <Key text={businessKey(one.key)} />;
     case "queue":
       return one.queue;
     case "version":
@@ -28,6 +30,15 @@ export function Cell({ column, execution: one }: { column: Column; execution: Ex
     case "updated":
       return <When at={one.updated_at} />;
   }
+}
+
+function Key({ text }: { text: string | null }) {
+  if (text === null) return null;
+  return (
+    <span className={`mono ${classes.key}`} title={text}>
+      {text}
+    </span>
+  );
 }
 
 function detail(one: ExecutionSummary): string {

@@ -5,8 +5,14 @@ import { CopyIcon } from "./CopyIcon";
 /** The end of an id differs most: ids begin with the time they were made. */
 export const short = (eid: string): string => `…${eid.slice(-8)}`;
 
+interface Props {
+  eid: string;
+  link?: boolean;
+  copy?: boolean;
+}
+
 /** An id of an execution, shortened, with a copy button. */
-export function ShortId({ eid, link = true }: { eid: string; link?: boolean }) {
+export function ShortId({ eid, link = true, copy = true }: Props) {
   return (
     <Group gap={2} wrap="nowrap" component="span" display="inline-flex">
       {link ? (
@@ -18,7 +24,7 @@ export function ShortId({ eid, link = true }: { eid: string; link?: boolean }) {
           {short(eid)}
         </span>
       )}
-      <CopyIcon value={eid} label="Copy the id" />
+      {copy && <CopyIcon value={eid} label="Copy the id" />}
     </Group>
   );
 }

@@ -10,6 +10,6 @@ export function Said({ text }: { text: string }) {
   return text.split(PARTS).map((part, place) => {
     const key = `${place} ${part}`;
     if (place % 2 === 0) return <Fragment key={key}>{part}</Fragment>;
-    return part.includes("T") ? <When key={key} at={part} as="local" /> : <ShortId key={key} eid={part} />;
+    return part.includes("T") ? <When key={key} at={part} as="local" /> : <ShortId key={key} eid={part} copy={false} />;
   });
 }
