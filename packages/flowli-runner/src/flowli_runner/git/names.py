@@ -34,7 +34,7 @@ def attempt_name(task_id: str, delivery: int) -> str:
     """Names an attempt on every host alike: ``add-tests-1f0c2a9b4d5e-2``: what the task is called, its digest, the
     delivery.
     """
-    said = _PLAIN.sub("-", task_id.rpartition("/")[2]).strip("-").lower()[-24:].strip("-") or "task"
+    said = _PLAIN.sub("-", re.split("[/:]", task_id)[-1]).strip("-").lower()[-24:].strip("-") or "task"
     return f"{said}-{hashlib.sha256(task_id.encode()).hexdigest()[:12]}-{delivery}"
 
 

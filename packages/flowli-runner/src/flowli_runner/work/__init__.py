@@ -1,0 +1,1 @@
+"""One piece of work from the envelope to the report, whatever dies in between."""

@@ -1,0 +1,125 @@
+"""Evidence of an attempt: masked, cut in the middle where it is too long, and written once."""
+
+from __future__ import annotations
+
+import mimetypes
+import os
+import re
+from pathlib import Path
+
+from flowli.domain.delegate import Delegate
+from flowli.domain.ports import Evidence
+from flowli_runner.contracts import EvidenceRef
+from flowli_runner.work.masking import Masker
+
+__all__ = ["Box", "Stream", "evidence_prefix"]
+
+_STRANGE = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
+_PIECE = 65_536
+_LOOKS = 25
+_MOST_ATTACHMENTS = 32
+
+
+def evidence_prefix(delegate: Delegate) -> str:
+    """Under which the evidence of a delivery stands: ``delegate-{key}.{delivery}.{delivery}/``."""
+    key = delegate.task_id.split(":", 2)[2] if delegate.task_id.count(":") > 1 else ""
+    part = key.replace("/", "~").replace("#", "=") or "task"
+    return f"delegate-{part}.{delegate.delivery}.{delegate.delivery}/"
+
+
+class Box:
+    """Keeps bodies beside the execution of a delegate.
+
+    Args:
+        port: None where there is none; then nothing is kept, and references say so by their empty name.
+        limit: bytes of one body; the first and the last half are kept.
+    """
+
+    def __init__(self, port: Evidence | None, delegate: Delegate, masker: Masker, limit: int) -> None:
+        self._port, self._delegate, self._masker, self._limit = port, delegate, masker, limit
+        self._prefix = evidence_prefix(delegate)
+        self.refs: list[EvidenceRef] = []
+
+    async def put(self, what: str, data: bytes, media_type: str = "text/plain") -> str:
+        """Keep a body; returns the name under which it stands, "" if it is empty or cannot be kept."""
+        if self._port is None or self._delegate.eid is None or not data:
+            return ""
+        body = self._masker.body(data)
+        half = self._limit // 2
+        cut = len(body) > self._limit
+        if cut:
+            gap = f"\n... {len(body) - 2 * half} bytes left out ...\n".encode()
+            body = body[:half] + gap + body[-half:]
+        name = self._prefix + what
+        await self._port.put(self._delegate.eid, name, body)
+        self.refs.append(EvidenceRef(name, media_type, len(data), cut))
+        return name
+
+    async def attach(self, folder: Path) -> None:
+        """Keep the files that an agent has put into a folder, each with the media type of its name."""
+        for path in _attachments(folder):
+            media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+            await self.put(f"attachment-{_STRANGE.sub('-', path.stem)[:60]}{_suffix(path)}", _read(path), media_type)
+
+
+class Stream:
+    """Keeps a transcript while it grows, in pieces of whole lines: ``transcript-00001``, ...
+
+    Args:
+        path: of the file that grows.
+    """
+
+    def __init__(self, box: Box, masker: Masker, path: Path) -> None:
+        self._box, self._masker, self._path = box, masker, path
+        self._offset = self._count = self._looks = 0
+
+    async def look(self) -> None:
+        """Called again and again: keep what is new, at once if it is much, else now and then."""
+        self._looks += 1
+        new = _read_from(self._path, self._offset)
+        if len(new) >= _PIECE or (new and self._looks >= _LOOKS):
+            await self._keep(new[: self._masker.whole_part(new)])
+
+    async def end(self) -> None:
+        """Keep the rest, and the last part of what was too long."""
+        while rest := _read_from(self._path, self._offset):
+            await self._keep(rest)
+        tail = _read(self._path.with_name(f"{self._path.name}.tail"))
+        if tail:
+            await self._box.put("transcript-tail", tail)
+
+    async def _keep(self, data: bytes) -> None:
+        if data:
+            self._count += 1
+            await self._box.put(f"transcript-{self._count:05d}", data)
+            self._offset += len(data)
+            self._looks = 0
+
+
+def _attachments(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as found:
+            files = [Path(one.path) for one in found if one.is_file(follow_symlinks=False)]
+    except OSError:
+        return []
+    return sorted(files)[:_MOST_ATTACHMENTS]
+
+
+def _suffix(path: Path) -> str:
+    return path.suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,16}", path.suffix, re.ASCII) else ""
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _read_from(path: Path, offset: int) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            file.seek(offset)
+            return file.read(4 * _PIECE)
+    except OSError:
+        return b""
