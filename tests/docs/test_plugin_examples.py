@@ -1,4 +1,4 @@
-"""The guides for authors of stores and backends show what stands in their examples, and what they run works."""
+"""Guides for authors of stores, backends and patterns show what stands in their examples, and what they run works."""
 
 import ast
 import re
@@ -9,7 +9,11 @@ import pytest
 
 from flowli import plugins
 
-GUIDES = {"write-a-store-plugin": "flowli-store-lmdb", "write-a-backend": "flowli-backend-sqlite"}
+GUIDES = {
+    "write-a-store-plugin": "flowli-store-lmdb",
+    "write-a-backend": "flowli-backend-sqlite",
+    "write-a-pattern": "flowli-pattern-vote",
+}
 
 
 def comments(text):

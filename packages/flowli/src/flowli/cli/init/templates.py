@@ -89,5 +89,6 @@ PLUGINS: Mapping[str, Template] = {
     "backend": Template(
         _plugin("backend", "backend", "evidence"), "A backend of flowli", "pip install -e '.[test]' && pytest"
     ),
+    "pattern": Template(_plugin("pattern", "pattern"), "A pattern of flowli", "pip install -e '.[test]' && pytest"),
 }
-"""A distribution of its own for each kind of plugin, whose tests are the suite of that kind."""
+"""A distribution of its own for each kind of plugin, with its tests."""

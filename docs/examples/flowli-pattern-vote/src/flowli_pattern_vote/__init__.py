@@ -1,0 +1,1 @@
+"""A vote with a quorum: a pattern on the Context API of flowli."""
