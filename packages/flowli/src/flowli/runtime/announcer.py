@@ -10,6 +10,7 @@ import structlog
 from flowli.domain.entries import ControlEntry
 from flowli.domain.errors import BackendUnavailable, OutcomeUnknown
 from flowli.domain.ports import ControlLog
+from flowli.runtime.observe.observers import Observers
 from flowli.world import World
 
 __all__ = ["Announcer"]
@@ -19,10 +20,15 @@ _FIRST_DELAY_S, _LAST_DELAY_S = 0.1, 10.0
 
 
 class Announcer:
-    """Posts entries to the control log in the background. Entries may stand in the log twice; folds are idempotent."""
+    """Posts entries to the control log in the background. Entries may stand in the log twice; folds are idempotent.
 
-    def __init__(self, control: ControlLog, world: World) -> None:
+    Args:
+        observers: told of each entry, which follows what is durable in a journal already.
+    """
+
+    def __init__(self, control: ControlLog, world: World, observers: Observers | None = None) -> None:
         self._control = control
+        self._observers = observers
         self._world = world
         self._pending: set[asyncio.Task[int]] = set()
 
@@ -32,6 +38,8 @@ class Announcer:
         It is tried again while the backend is unavailable. An entry that is lost with the process is repaired by the
         sweeper from the journal.
         """
+        if self._observers is not None:
+            self._observers.posted(entries)
         task = asyncio.create_task(self._append(tuple(entries)))
         self._pending.add(task)
         task.add_done_callback(self._done)

@@ -9,6 +9,7 @@ from flowli.domain.provenance import Actor, ActorKind, Provenance, Site
 from flowli.runtime.announcer import Announcer
 from flowli.runtime.config import EngineConfig
 from flowli.runtime.hub import Hub
+from flowli.runtime.observe.observers import Observers
 from flowli.runtime.registry import Registry
 from flowli.world import World
 
@@ -26,6 +27,7 @@ class Services:
     world: World
     hub: Hub
     announcer: Announcer
+    observers: Observers
 
     def provenance(self, *, epoch: int = 0, kind: ActorKind = ActorKind.WORKER) -> Provenance:
         """This process, now."""

@@ -23,6 +23,7 @@ from flowli.domain.provenance import ActorKind, Provenance
 from flowli.domain.timers import Timer
 from flowli.domain.waits import OnChannel
 from flowli.runtime.control_fold import ControlFold, Known
+from flowli.runtime.observe.events import Swept
 from flowli.runtime.protocols.audit import audit
 from flowli.runtime.protocols.fire import fire
 from flowli.runtime.protocols.last_look import last_look
@@ -77,7 +78,13 @@ class SweepReport:
     @property
     def idle(self) -> bool:
         """Whether there was nothing to do but further jobs."""
-        return not any(getattr(self, field.name) for field in fields(self) if field.name != "jobs")
+        return not self.actions
+
+    @property
+    def actions(self) -> dict[str, int]:
+        """How often it did what, without further jobs; only what it did."""
+        done = {field.name: int(getattr(self, field.name)) for field in fields(self) if field.name != "jobs"}
+        return {name: times for name, times in done.items() if times}
 
 
 class Sweeper:
@@ -132,6 +139,9 @@ class Sweeper:
         await self._check(report)
         await self._run_jobs(report)
         await self._sign.beat()
+        actions = report.actions
+        if actions:
+            self._services.observers.tell(Swept(self._services.world.now(), actions))
         return report
 
     async def _pause(self, seconds: float) -> None:

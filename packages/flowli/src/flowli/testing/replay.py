@@ -38,6 +38,7 @@ from flowli.runtime.config import EngineConfig
 from flowli.runtime.context import Context
 from flowli.runtime.effects import Effects
 from flowli.runtime.hub import Hub
+from flowli.runtime.observe.observers import Observers
 from flowli.runtime.registry import Registry, Workflow
 from flowli.runtime.replay import difference
 from flowli.runtime.replay.ending import Ending
@@ -185,7 +186,7 @@ def _services(registry: Registry) -> Services:
     world = ManualWorld(ManualClock(), name="replay")
     ports = MemoryBackend(world).ports
     site, config = Site("replay"), EngineConfig()
-    return Services(ports, site, registry, config, world, Hub(world), Announcer(ports.control, world))
+    return Services(ports, site, registry, config, world, Hub(world), Announcer(ports.control, world), Observers(world))
 
 
 def _other_end(

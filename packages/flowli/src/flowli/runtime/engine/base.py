@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -13,6 +14,8 @@ from flowli.runtime.announcer import Announcer
 from flowli.runtime.config import EngineConfig
 from flowli.runtime.hub import Hub
 from flowli.runtime.limits import check_size
+from flowli.runtime.observe.delivery import Observer
+from flowli.runtime.observe.observers import Observers
 from flowli.runtime.registry import Registry
 from flowli.runtime.services import Services
 from flowli.world import SYSTEM, World
@@ -43,6 +46,7 @@ class EngineBase:
         codec: compresses, encrypts, offloads values on their way to the backend; None stores them as they are. Every
             process that reads values needs one. With it values may be as large as it takes, unless ``config`` says
             otherwise.
+        observers: are told of what this engine and its workers and sweepers do, beside those of plugins.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class EngineBase:
         config: EngineConfig | None = None,
         world: World = SYSTEM,
         codec: PortsCodec | None = None,
+        observers: Sequence[Observer] = (),
     ) -> None:
         self.ports = ports = ports if codec is None else codec.wrap(ports, world=world)
         self.site = site if site.instance else replace(site, instance=world.token())
@@ -61,8 +66,11 @@ class EngineBase:
         self.config = _limited(EngineConfig() if config is None else config, codec)
         self.world = world
         self.hub = Hub(world)
-        self.announcer = Announcer(ports.control, world)
-        self.services = Services(ports, self.site, self.registry, self.config, self.world, self.hub, self.announcer)
+        self.observers = Observers(world, observers)
+        self.announcer = Announcer(ports.control, world, self.observers)
+        self.services = Services(
+            ports, self.site, self.registry, self.config, self.world, self.hub, self.announcer, self.observers
+        )
 
     def _by(self, actor: Actor | None) -> Provenance:
         """This process, now, acting for ``actor``."""

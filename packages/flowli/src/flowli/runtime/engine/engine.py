@@ -78,8 +78,9 @@ class Engine(
         return Retention(self, older_than, workflow=workflow, statuses=statuses, dry_run=dry_run)
 
     async def close(self) -> None:
-        """Wait until all that this engine announced is durable."""
+        """Wait until all that this engine announced is durable; then tell its observers the rest, for up to 5 s."""
         await self.announcer.drain()
+        await self.observers.drain()
 
     async def __aenter__(self) -> Engine:
         return self

@@ -17,6 +17,8 @@ from flowli import codec
 from flowli.domain.data import Data
 from flowli.domain.errors import Defer, LeaseLost, UsageError
 from flowli.runtime.limits import check_size
+from flowli.runtime.observe.attempts import NotStarted, Watched
+from flowli.runtime.observe.observers import Observers
 from flowli.runtime.owner.attempt_logs import AttemptLogs
 from flowli.runtime.protocols.retry import Deferred, Failed, judge
 from flowli.runtime.replay.calls import RunStep
@@ -43,10 +45,6 @@ class Raised:
     error: BaseException
 
 
-class _NotStarted(LeaseLost):
-    """The check right before the call refused it."""
-
-
 class _Exited(Exception):
     """The step raised ``SystemExit`` or the like, which would end the loop that it is raised in."""
 
@@ -62,16 +60,25 @@ class StepRunner:
         threads: for sync steps.
         max_value_bytes: largest result.
         logs: keeps what attempts say; None if nobody does.
+        observers: told when an attempt begins and ends.
 
     Attributes:
         stray: calls that still run in a thread although nobody waits for their outcome; each keeps its thread.
     """
 
-    def __init__(self, world: World, threads: Executor, max_value_bytes: int, logs: AttemptLogs | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        threads: Executor,
+        max_value_bytes: int,
+        logs: AttemptLogs | None = None,
+        observers: Observers | None = None,
+    ) -> None:
         self._world = world
         self._threads = threads
         self._max_value_bytes = max_value_bytes
         self._logs = logs
+        self._observers = observers
         self.stray = 0
 
     def context(self, scope: StepScope) -> contextvars.Context:
@@ -111,7 +118,10 @@ class StepRunner:
         Raises:
             LeaseLost: it was refused; the step did not begin.
         """
-        ended = await self._outcome(action, scope, check)
+        with Watched(self._observers, scope.info, self._world) as watched:
+            ended = await self._outcome(action, scope, check)
+            if isinstance(ended, Raised):
+                watched.raised(ended.error)
         if self._logs is not None:
             self._logs.end(scope, failed=isinstance(ended, Raised) and not isinstance(ended.error, Defer))
         return ended
@@ -120,7 +130,7 @@ class StepRunner:
         try:
             value = await self._run(action, scope, check)
             return Returned(self._encode(_checked(action, value), action.hint))
-        except _NotStarted:
+        except NotStarted:
             raise
         except asyncio.CancelledError:
             if scope.cancelled.is_set():
@@ -140,7 +150,7 @@ class StepRunner:
             try:
                 check()
             except LeaseLost as lost:
-                raise _NotStarted(str(lost)) from lost
+                raise NotStarted(str(lost)) from lost
 
         def call() -> Any:
             allowed()

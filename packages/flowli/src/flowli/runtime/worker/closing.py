@@ -11,6 +11,7 @@ import structlog
 from flowli.domain.errors import BackendError, LeaseLost
 from flowli.domain.ports import Lease
 from flowli.domain.tasks import Task
+from flowli.runtime.observe.tasks import set_aside
 from flowli.runtime.protocols.bury import bury
 from flowli.runtime.protocols.standing import Standing
 from flowli.runtime.services import Services
@@ -109,6 +110,7 @@ class Closing:
         try:
             if await bury(services, lease, cause, lambda standing: self._acquire(standing, lease.task)):
                 _log.error("task set aside", task=lease.task.task_id, cause=cause)
+                services.observers.tell(set_aside(lease.task, cause, services.world.now()))
             else:
                 delay_s = services.config.exec_ttl_s
                 await services.ports.queue.nack(lease, delay_s=delay_s, alive=False)

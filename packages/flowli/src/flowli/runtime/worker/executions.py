@@ -16,6 +16,7 @@ from flowli.domain.execution import Execution
 from flowli.domain.ids import Eid
 from flowli.domain.memo import JournalFold
 from flowli.domain.tasks import Task, TaskKind
+from flowli.runtime.observe.events import LeaseWasLost
 from flowli.runtime.owner.events import Stop
 from flowli.runtime.owner.owner import Owner, Release
 from flowli.runtime.owner.steps import StepRunner
@@ -89,6 +90,8 @@ class Executions:
             fate = await self._run(task, active, again)
         except LeaseLost as lost:
             self._stopped(active)
+            now = self._services.world.now()
+            self._services.observers.tell(LeaseWasLost(task.target, now, str(lost)))
             fate = GiveBack(str(lost), None)
         except BackendError as error:
             self._stopped(active)
@@ -256,6 +259,7 @@ class Executions:
         return owner
 
     def _post(self, execution: Execution, entries: Sequence[JournalEntry], active: Active) -> None:
+        self._services.observers.committed(execution, entries)
         found = twins(entries, execution.eid)
         if entries and isinstance(entries[0].body, ExecutionStarted):
             # who asked for it may have died before its announcement was durable

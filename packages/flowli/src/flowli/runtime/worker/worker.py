@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -15,13 +15,16 @@ from flowli.domain.errors import UsageError
 from flowli.domain.ids import check_name
 from flowli.domain.tasks import TaskKind
 from flowli.evidence import recording
+from flowli.runtime.first_of import first_of
 from flowli.runtime.guard.watchdog import Watchdog
+from flowli.runtime.observe.tasks import taken
 from flowli.runtime.owner.attempt_logs import AttemptLogs
 from flowli.runtime.owner.steps import StepRunner
 from flowli.runtime.protocols.bury import is_deadly
 from flowli.runtime.signs import Sign, queue_sign, worker_announcement
 from flowli.runtime.sweeper import Sweeper
 from flowli.runtime.worker.alone import Alone
+from flowli.runtime.worker.background import Background
 from flowli.runtime.worker.closing import Closing
 from flowli.runtime.worker.detached import DetachedSteps
 from flowli.runtime.worker.executions import Executions
@@ -44,6 +47,10 @@ _NEXT_S = 1.0
 class Worker:
     """Runs many executions at once.
 
+    ``async with`` runs it in the background of the block, from the first await on, and drains it on leaving. A block
+    that calls ``run``, ``run_once`` or ``run_until_idle`` drives it by itself from then on: the background takes no
+    more.
+
     Args:
         engine: whose executions it runs.
         queues: names of the queues it takes from, the first ones first.
@@ -51,8 +58,8 @@ class Worker:
         sweeper: whether it sweeps as well.
 
     Example:
-        >>> async with engine.worker() as worker:
-        ...     await worker.run_until_idle()
+        >>> async with engine.worker():
+        ...     print(await engine.run(make_report, "june"))
     """
 
     def __init__(
@@ -80,7 +87,7 @@ class Worker:
         self._logs = (
             None if kept == "none" else AttemptLogs(services.ports.evidence, kept, int(config.attempt_log_bytes))
         )
-        self._runner = StepRunner(services.world, self._threads, config.max_value_bytes, self._logs)
+        self._runner = StepRunner(services.world, self._threads, config.max_value_bytes, self._logs, services.observers)
         self._recording = contextlib.ExitStack()
         self._detached = DetachedSteps(services, self._runner)
         leases = ExecutionLeases(services)
@@ -95,6 +102,7 @@ class Worker:
         self._stopping = asyncio.Event()
         self._watchdog = Watchdog(services.world)
         self._started = False
+        self._background = Background(self._work)
         self._sweeping: asyncio.Task[None] | None = None
 
     @property
@@ -104,12 +112,17 @@ class Worker:
 
     async def __aenter__(self) -> Self:
         self.start()
+        self._background.begin()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.drain()
+        self.stop()
+        try:
+            await self._background.end()
+        finally:
+            await self.drain()
 
     def start(self) -> None:
         """Begin to renew leases and to sweep; ``run``, ``run_once`` and ``run_until_idle`` do it by themselves."""
@@ -125,24 +138,32 @@ class Worker:
     async def run(self) -> None:
         """Work until ``stop`` is called, then drain. Says what its code is, and that it listens to its queues."""
         self.start()
+        await self._background.end()
+        try:
+            await self._work(self._stopping)
+        finally:
+            await self.drain()
+
+    async def _work(self, over: asyncio.Event) -> None:
+        """Take and begin tasks until ``over`` is set."""
         self._announce()
         showing = asyncio.create_task(self._sign.run())
         idle_s = first_s = self._services.config.poll_s or self._services.ports.poll_hint_s
         slowest_s = max(first_s, _SLOWEST_POLL_S if first_s >= 1 else 4 * first_s)
         try:
-            while not self._stopping.is_set():
+            while not over.is_set():
                 mark = self._services.hub.queue_mark(self._queues)
-                if await self._take():
+                if taken := await self._take():
                     idle_s = first_s
+                    self._background.taken += taken
                 elif self._room <= 0:
-                    await self._wait_for_room()
-                elif await self._wait_for_work(idle_s, mark):
+                    await self._wait_for_room(over)
+                elif await self._wait_for_work(idle_s, mark, over):
                     idle_s = first_s
                 else:
                     idle_s = min(idle_s * _IDLE_GROWTH, slowest_s)
         finally:
             showing.cancel()
-            await self.drain()
 
     def _announce(self) -> None:
         services = self._services
@@ -152,6 +173,7 @@ class Worker:
     def stop(self) -> None:
         """Take no more tasks; ``run`` drains and returns."""
         self._stopping.set()
+        self._background.stop()
         self._freed.set()
 
     def abandon(self) -> None:
@@ -163,21 +185,22 @@ class Worker:
         """Take what is there now, up to the concurrency, and work on it until it is suspended or done.
 
         Returns:
-            How many tasks were taken.
+            How many tasks were taken, with those that the background of the block has taken before.
         """
         self.start()
+        ahead = await self._background.end()
         taken = await self._take()
         await self._settle()
-        return taken
+        return ahead + taken
 
     async def run_until_idle(self) -> int:
         """Work until the queues hold nothing for this worker; delayed tasks and sleeping executions are left.
 
         Returns:
-            How many tasks were taken.
+            How many tasks were taken, with those that the background of the block has taken before.
         """
         self.start()
-        total = 0
+        total = await self._background.end()
         while True:
             taken = await self._take()
             total += taken
@@ -187,9 +210,7 @@ class Worker:
             if not under_way and not self._intake.ahead:
                 return total
             self._freed.clear()
-            freed = asyncio.ensure_future(self._freed.wait())
-            await asyncio.wait((freed, *under_way), return_when=asyncio.FIRST_COMPLETED)
-            freed.cancel()
+            await first_of(self._freed.wait(), asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED))
 
     async def drain(self, grace_s: float | None = None) -> None:
         """Hand over what runs, commit and ack what is pending, and stop.
@@ -251,6 +272,7 @@ class Worker:
             self._closing.close(guard, GiveBack("one that may be dangerous runs first", _NEXT_S))
             return
         self._busy.add(guard)
+        self._services.observers.tell(taken(guard.lease, self._services.world.now()))
         task = asyncio.create_task(self._handle(guard))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -306,32 +328,21 @@ class Worker:
         _log.warning("not for a worker of the engine; it stays for a consumer", task=task.task_id, queue=task.queue)
         return GiveBack(f"{task.kind} is for a consumer", self._services.config.task_ttl_s)
 
-    async def _wait_for_room(self) -> None:
+    async def _wait_for_room(self, over: asyncio.Event) -> None:
         """Wait until something ends, or something that was taken ahead has waited for too long."""
         self._freed.clear()
         left_s = self._intake.let_go()
-        if self._room > 0 or self._stopping.is_set():
+        if self._room > 0 or over.is_set():
             return
-        if left_s is None:
-            await self._freed.wait()
-            return
-        alarm = asyncio.ensure_future(self._services.world.sleep(left_s))
-        freed = asyncio.ensure_future(self._freed.wait())
-        try:
-            await asyncio.wait((alarm, freed), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            alarm.cancel()
-            freed.cancel()
+        awaited: list[Awaitable[object]] = [self._freed.wait(), over.wait()]
+        if left_s is not None:
+            awaited.append(self._services.world.sleep(left_s))
+        await first_of(*awaited)
 
-    async def _wait_for_work(self, delay_s: float, mark: int) -> bool:
+    async def _wait_for_work(self, delay_s: float, mark: int, over: asyncio.Event) -> bool:
         woken = asyncio.ensure_future(self._services.hub.wait_queue(self._queues, delay_s, mark=mark))
-        stop = asyncio.ensure_future(self._stopping.wait())
-        try:
-            await asyncio.wait((woken, stop), return_when=asyncio.FIRST_COMPLETED)
-            return woken.done() and woken.result()
-        finally:
-            woken.cancel()
-            stop.cancel()
+        await first_of(woken, over.wait())
+        return woken.done() and not woken.cancelled() and woken.result()
 
     async def _settle(self, timeout_s: float | None = None) -> None:
         """Wait for what is being worked on; without a time limit also for the acks."""
@@ -339,7 +350,4 @@ class Worker:
             while under_way := {*self._tasks, *self._closing.under_way}:
                 await asyncio.wait(under_way)
         elif self._tasks:
-            alarm = asyncio.ensure_future(self._services.world.sleep(timeout_s))
-            rest = asyncio.gather(*self._tasks, return_exceptions=True)
-            await asyncio.wait((alarm, rest), return_when=asyncio.FIRST_COMPLETED)
-            alarm.cancel()
+            await first_of(self._services.world.sleep(timeout_s), asyncio.wait({*self._tasks}))
