@@ -94,8 +94,8 @@ def test_a_configuration_that_would_not_be_safe_is_refused(options, told):
 
 
 def test_without_authentication_only_this_machine_is_served(tmp_path):
-    assert authenticating(SYSTEM, None, None, "127.0.0.1")[1]
-    assert authenticating(SYSTEM, None, None, "::1")[1]
+    assert authenticating(SYSTEM, None, None, "127.0.0.1").token
+    assert authenticating(SYSTEM, None, None, "::1").token
     for host in ("0.0.0.0", "::", "192.168.1.1", "flowli.example.org"):
         with pytest.raises(UsageError, match="no --auth"):
             authenticating(SYSTEM, None, None, host)
@@ -105,6 +105,17 @@ def test_without_authentication_only_this_machine_is_served(tmp_path):
         authenticating(SYSTEM, "static", str(broken), "0.0.0.0")
     with pytest.raises(UsageError, match="without --auth"):
         authenticating(SYSTEM, None, str(broken), "127.0.0.1")
+
+
+def test_the_settings_of_oidc_say_how_the_interface_logs_in(tmp_path):
+    path = tmp_path / "oidc.toml"
+    text = 'issuer = "https://login.example.org"\naudience = "flowli"\n[login]\nclient_id = "ui"\n'
+    path.write_text(text)
+    found = authenticating(SYSTEM, "oidc", str(path), "0.0.0.0")
+    assert (found.login.issuer, found.login.client_id, found.token) == ("https://login.example.org", "ui", None)
+    path.write_text(text + 'secret = "x"\n')
+    with pytest.raises(UsageError, match="client_id"):
+        authenticating(SYSTEM, "oidc", str(path), "0.0.0.0")
 
 
 class Directory:

@@ -68,20 +68,22 @@ def serve(
 
         await session.check_bucket()
         engine = session.engine
-        config = ApiConfig(cors_origins=origins, allowed_hosts=hosts, root_path=root_path, hsts_s=hsts)
+        known = authenticating(engine.world, auth, auth_settings, host)
+        config = ApiConfig(
+            cors_origins=origins, allowed_hosts=hosts, root_path=root_path, hsts_s=hsts, oidc=known.login
+        )
         listen = Listen(host, port, proxies, tls_certificate, tls_key, engine.config.grace_s)
-        authenticator, token = authenticating(engine.world, auth, auth_settings, host)
         kept = None
         if projection is not None:
             source = session.storage or ""
             kept = WorkflowProjection(projection, engine.ports.control, source=source, world=engine.world)
         try:
-            app = create_app(engine, projection=kept, authenticator=authenticator, config=config)
+            app = create_app(engine, projection=kept, authenticator=known.authenticator, config=config)
             serving = Serving(app, listen)
             url = f"{serving.url}{root_path}"
             session.screen.note(f"flowli: serving {session.storage or 'the engine of --app'} at {url}")
-            if token is not None:
-                session.screen.note(f"flowli: for this run only: {url}/#token={token}")
+            if known.token is not None:
+                session.screen.note(f"flowli: for this run only: {url}/#token={known.token}")
             with draining(serving.stop, engine.config.grace_s):
                 await serving.run()
         finally:
