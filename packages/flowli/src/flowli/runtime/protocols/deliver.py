@@ -22,10 +22,10 @@ from flowli.domain.channels import Message, WaitMarker
 from flowli.domain.entries import START, Position
 from flowli.domain.errors import NotAllowed, UnknownExecution
 from flowli.domain.ids import Eid
-from flowli.domain.memo import JournalFold
 from flowli.domain.ports import Ports
 from flowli.domain.provenance import Provenance
 from flowli.runtime.hub import Hub
+from flowli.runtime.protocols.standing import find_standing
 from flowli.runtime.protocols.wake import MessageCause, resume_task
 
 __all__ = ["check_receiver", "deliver", "sent_before"]
@@ -46,14 +46,13 @@ async def check_receiver(ports: Ports, eid: Eid, channel: str) -> WaitMarker | N
     marker = await ports.channel.marker(channel, eid)
     if marker is not None:
         return marker
-    record = await ports.executions.get(eid)
-    end = JournalFold((await ports.journal.read(eid)).entries).end if record is not None else None
-    if end is not None or (record is None and await ports.archive.get(eid) is not None):
+    standing = await find_standing(ports, eid)
+    if standing is None:
+        raise UnknownExecution(eid)
+    if standing.ended:
         raise NotAllowed(
             f"execution {eid} has ended and receives no more messages; `flowli show {eid}` tells how it ended"
         )
-    if record is None:
-        raise UnknownExecution(eid)
     return None
 
 

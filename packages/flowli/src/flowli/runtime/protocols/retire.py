@@ -10,7 +10,10 @@ Fold (``fold_away``):
 Delete (``purge``), not before ``retire_grace_s`` have passed since 1, so that no writer that stalled meanwhile takes
 the freed numbers of the journal for new ones:
 
-4. The record first, the journal second: readers look for an archive when either is missing.
+4. The record first, the journal second: who reads them reads the journal first (``standing``). A reader whom the
+   deletion overtakes holds a rest of the journal, misses the record, and turns to the archive; an owner that takes
+   over uncleanly looks for the archive by itself (``run``). *Crash after the record, or amid the journal*: whoever
+   looks finds the archive; the next pass deletes again.
 5. The lease, the execution's own channels, its wait markers on other channels, its evidence, what detached
    steps showed of their progress; of an erased one its tasks
    and dead letters as well. *Crash in between*: the next pass deletes again, and what is gone is no error. Where to

@@ -12,7 +12,8 @@
 3. A clean hand-over (nothing journaled yet under epoch 1, or the last entry is ``suspended`` of the epoch before)
    needs no entry: the first commit rides with the first outcomes. Any other takeover first commits
    ``execution.resumed`` at the tail and only then runs code: from here on a late commit of the former owner can no
-   longer land.
+   longer land. Before that it looks for an archive: what was read may be the rest of a journal that retention was
+   deleting. (A rest is never taken over cleanly: the lease has gone on since its last entry, or begins anew.)
 4. Replay, or go on with the warm coroutine if its epoch was the one before; run until suspended or ended (``suspend``,
    ``finish``). A commit of a lower epoch that landed where the first one should go: drop the coroutine, read the
    journal and do step 3 again. One of a higher epoch: stop, write nothing more, do not ack.
@@ -139,12 +140,15 @@ async def take_over(
     """Step 3: the journal to replay and where it ends.
 
     Raises:
-        LeaseLost: somebody else took the execution over meanwhile.
+        LeaseLost: somebody else took the execution over meanwhile, or it was retired.
     """
     execution, fold = looked.execution, looked.fold
     assert execution is not None
     assert fold is not None
     entries, position = looked.entries, looked.position
+    if fold.seq and not is_clean(fold, epoch) and await services.ports.archive.get(execution.eid) is not None:
+        await services.ports.ownership.remove(execution.eid)
+        raise LeaseLost(f"execution {execution.eid} was retired while its journal was read")
     while not is_clean(fold, epoch):
         if fold.epoch > epoch:
             # the journal was read after the lease was taken, and somebody has taken it over in between

@@ -1,9 +1,11 @@
 """Where an execution stands: its record and its journal, or its archive afterwards, read in an order that never
 misses it.
 
-1. Read the record, then the journal.
-2. If there is no record, or the journal is empty, read the archive: retention writes it before it deletes the record,
-   and deletes the record before the journal, so that a finished execution is found in one of the two at any instant.
+1. Read the journal, then the record. Retention deletes the record before it begins with the journal: if the record
+   still stands, the journal was read whole. The other way round, a reader whom the deletion overtakes would see the
+   first entries of an execution that has ended, and take it for a running one.
+2. If there is no record, or the journal is empty, read the archive: retention writes it before it deletes anything, so
+   that a finished execution is found in one of the two at any instant.
 """
 
 from __future__ import annotations
@@ -83,11 +85,10 @@ class Standing:
 
 async def find_standing(ports: Ports, eid: Eid) -> Standing | None:
     """Where ``eid`` stands; None if no such execution is known."""
+    found = await ports.journal.read(eid)
     execution = await ports.executions.get(eid)
-    if execution is not None:
-        found = await ports.journal.read(eid)
-        if found.entries:
-            return Standing(execution, found.entries, found.position, JournalFold(found.entries))
+    if execution is not None and found.entries:
+        return Standing(execution, found.entries, found.position, JournalFold(found.entries))
     archived = await ports.archive.get(eid)
     if archived is not None:
         fold = JournalFold(archived.entries)
