@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,10 +26,17 @@ from flowli.domain.errors import ExecutionFailed as FailedOutcome
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.frames import FrameKind
 from flowli.domain.ports import JournalSlice
+from flowli.domain.provenance import Site
 from flowli.domain.waits import OnChannel
+from flowli.runtime.context import Context
+from flowli.runtime.engine import Engine
+from flowli.runtime.registry import Registry
+from flowli.testing.clock import ManualWorld
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
+
+    from flowli.domain.ids import Eid
 
     from .conftest import Bench
 
@@ -61,7 +69,7 @@ async def test_an_end_in_this_process_is_told_without_waiting_for_a_poll(bench: 
     async def later() -> None:
         await bench.world.sleep(7.3)
         await owner.complete("hello Ada")
-        bench.engine.hub.ended(eid)
+        bench.engine.hub.changed(eid)
 
     await bench.clock.run(_both(bench.engine.result(eid), later()))
     assert bench.world.monotonic_s() == 7.3
@@ -81,6 +89,61 @@ async def test_polling_costs_less_and_less_while_nothing_happens(bench: Bench) -
         await bench.clock.run(bench.engine.result(eid, 20))
     assert bench.world.monotonic_s() == 20
     assert len(reads) < 30
+
+
+async def test_who_waits_in_the_owners_process_is_handed_the_end_and_reads_nothing(bench: Bench) -> None:
+    """STA-20: callers of executions that one worker of their process runs for long."""
+    reads: list[Eid] = []
+    real = bench.ports.journal.read
+
+    async def read(eid: Eid, **options: Any) -> JournalSlice:
+        reads.append(eid)
+        return await real(eid, **options)
+
+    async def naps(ctx: Context) -> str:
+        for _ in range(30):
+            await ctx.sleep(0.5)
+        return "rested"
+
+    registry = Registry()
+    registry.workflow(naps)
+    engine = Engine(bench.ports, Site("one"), registry=registry, world=ManualWorld(bench.clock, name="one"))
+    eids = [await engine.start("naps") for _ in range(4)]
+    async with engine.worker() as worker:
+        await bench.clock.settle()
+        bench.ports.journal.read = read  # type: ignore[method-assign]
+        waiting = asyncio.gather(*(engine.result(eid) for eid in eids * 10))
+        assert await bench.clock.run(waiting) == ["rested"] * 40
+        assert bench.world.monotonic_s() >= 15
+        counts = Counter(reads)
+        # once to see where it stands, once after ten seconds, and what the owner and its end need
+        assert all(counts[eid] <= 2 * 10 + 5 for eid in eids)
+        await bench.clock.run(worker.drain())
+
+
+async def test_those_who_wait_for_other_processes_share_a_hundred_looks_a_second(bench: Bench) -> None:
+    """STA-20: however many wait, and however often the journals grow."""
+    eids = [await bench.engine.start("greet", "Ada") for _ in range(200)]
+    owners = [await bench.own(eid) for eid in eids[:5]]
+    reads: list[float] = []
+    real = bench.ports.journal.read
+
+    async def read(eid: Eid, **options: Any) -> JournalSlice:
+        reads.append(bench.world.monotonic_s())
+        return await real(eid, **options)
+
+    waiting = [asyncio.ensure_future(bench.engine.result(eid, 30)) for eid in eids]
+    await bench.clock.settle()
+    bench.ports.journal.read = read  # type: ignore[method-assign]
+    for owner in owners:
+        await bench.clock.advance(5)
+        await owner.append(FrameStarted("root/a#1", FrameKind.STEP, "a", "0" * 64))
+        await owner.complete("hello")
+    await bench.clock.advance(6)
+    ends = await asyncio.gather(*waiting, return_exceptions=True)
+    assert ends[:5] == ["hello"] * 5
+    assert all(isinstance(end, ResultTimeout) for end in ends[5:])
+    assert len(reads) <= 100 * 31 + len(eids)  # each looks once more when its time is up
 
 
 async def test_a_failure_and_a_cancel_are_raised_with_what_caused_them(bench: Bench) -> None:

@@ -78,6 +78,8 @@ class Effects:
             sent = await sent_before(self._services.ports, message) if frame.relaunched else None
             if sent is None:
                 await self._services.ports.channel.send(message)
+            if correlation is not None:
+                self._services.hub.changed(self._execution.eid)  # somebody may wait for it in this process
             return None
 
         return CallEffect(perform)

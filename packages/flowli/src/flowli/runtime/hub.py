@@ -4,27 +4,91 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TypeVar
 
+from flowli.domain.execution import Execution
 from flowli.domain.ids import Eid
+from flowli.domain.memo import JournalFold
+from flowli.runtime.first_of import first_of
 from flowli.world import World
 
-__all__ = ["Hub"]
+__all__ = ["INSTANT_S", "Ended", "Hub", "Watch"]
 
 K = TypeVar("K", bound=Hashable)
+
+_LOOKS_A_SECOND = 100.0
+_OWNED_LOOK_S, _RECHECK_S = 10.0, 1.0
+INSTANT_S = 1e-5
+"""Less than this is no time to wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An execution whose end is durable, as this process saw it."""
+
+    execution: Execution
+    fold: JournalFold
+
+
+class Watch:
+    """What this process hears of one execution, from ``Hub.watch`` on; nothing is missed between two waits.
+
+    Attributes:
+        ended: set when the end was durable in this process.
+    """
+
+    def __init__(self, hub: Hub, eid: Eid) -> None:
+        self._hub, self._eid = hub, eid
+        self._news = asyncio.Event()
+        self.ended: Ended | None = None
+
+    def tell(self, ended: Ended | None) -> None:
+        """Something is durable; ``ended`` if it is the end."""
+        self.ended = self.ended or ended
+        self._news.set()
+
+    async def wait(self, look_s: float, deadline_s: float | None) -> bool:
+        """Wait for news; False if it is time to look at the bucket.
+
+        While an owner of this process runs the execution, it tells, and there is little to look for. Else the looks
+        of all who wait in this process are kept below a hundred a second.
+
+        Args:
+            look_s: seconds after which a lone waiter would look.
+            deadline_s: the monotonic instant at which it looks in any case; None for none.
+        """
+        hub, since_s = self._hub, self._hub.world.monotonic_s()
+        while not self._news.is_set():
+            least_s = _OWNED_LOOK_S if hub.owns(self._eid) else max(look_s, hub.watches / _LOOKS_A_SECOND)
+            due_s = since_s + least_s if deadline_s is None else min(since_s + least_s, deadline_s)
+            left_s = due_s - hub.world.monotonic_s()
+            if left_s < INSTANT_S:
+                return False
+            # not in one go: the owner may let go of the execution meanwhile
+            await first_of(self._news.wait(), hub.world.sleep(min(left_s, _RECHECK_S)))
+        self._news.clear()
+        return True
 
 
 class Hub:
     """Wakes workers for queues, owners for their executions, and waiters for ends, without a round trip to the
     bucket.
+
+    Attributes:
+        world: whose clock the waiting goes by.
+        watches: how many ``Watch`` are open.
     """
 
     def __init__(self, world: World) -> None:
-        self._world = world
+        self.world = world
+        self.watches = 0
         self._owners: dict[Eid, Callable[[str], None]] = {}
         self._queue_waiters: dict[str, dict[asyncio.Event, None]] = defaultdict(dict)
         self._end_waiters: dict[Eid, dict[asyncio.Event, None]] = defaultdict(dict)
+        self._watches: dict[Eid, dict[Watch, None]] = defaultdict(dict)
         self._queue_wakes: dict[str, int] = defaultdict(int)
 
     def owned(self, eid: Eid, wake: Callable[[str], None]) -> None:
@@ -34,6 +98,10 @@ class Hub:
     def disowned(self, eid: Eid) -> None:
         """No owner of this process runs ``eid`` any more."""
         self._owners.pop(eid, None)
+
+    def owns(self, eid: Eid) -> bool:
+        """Whether an owner in this process runs ``eid``."""
+        return eid in self._owners
 
     def wake_execution(self, eid: Eid, cause: str) -> bool:
         """Tell the owner in this process to look at what it waits for; False if there is none."""
@@ -48,14 +116,30 @@ class Hub:
         for event in self._queue_waiters.get(queue, ()):
             event.set()
 
-    def ended(self, eid: Eid) -> None:
-        """The end of ``eid`` is durable."""
-        self.changed(eid)
+    def ended(self, execution: Execution, fold: JournalFold) -> None:
+        """The end of ``execution`` is durable; ``fold`` is of its whole journal."""
+        self.changed(execution.eid, Ended(execution, fold))
 
-    def changed(self, eid: Eid) -> None:
+    def changed(self, eid: Eid, ended: Ended | None = None) -> None:
         """Something is durable that ends what others do for ``eid``: who waits for its end looks at the journal."""
         for event in self._end_waiters.get(eid, ()):
             event.set()
+        for watch in self._watches.get(eid, ()):
+            watch.tell(ended)
+
+    @contextmanager
+    def watch(self, eid: Eid) -> Iterator[Watch]:
+        """Hear of ``eid`` while the block runs."""
+        watch = Watch(self, eid)
+        self._watches[eid][watch] = None
+        self.watches += 1
+        try:
+            yield watch
+        finally:
+            self.watches -= 1
+            self._watches[eid].pop(watch)
+            if not self._watches[eid]:
+                del self._watches[eid]
 
     def queue_mark(self, queues: Iterable[str]) -> int:
         """How often ``queues`` were woken so far; take it before looking for work."""
@@ -80,13 +164,9 @@ class Hub:
         event = asyncio.Event()
         for key in keys:
             waiters[key][event] = None
-        woken = asyncio.ensure_future(event.wait())
-        timer = asyncio.ensure_future(self._world.sleep(timeout_s))
         try:
-            await asyncio.wait((woken, timer), return_when=asyncio.FIRST_COMPLETED)
+            await first_of(event.wait(), self.world.sleep(timeout_s))
         finally:
-            woken.cancel()
-            timer.cancel()
             for key in keys:
                 waiters[key].pop(event, None)
                 if not waiters[key]:

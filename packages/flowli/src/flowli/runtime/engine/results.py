@@ -16,7 +16,8 @@ from flowli.domain.ids import Eid
 from flowli.domain.provenance import Actor
 from flowli.runtime.engine.base import as_eid
 from flowli.runtime.engine.starting import AnyWorkflow, StartVerbs
-from flowli.runtime.protocols.standing import Standing, read_standing
+from flowli.runtime.hub import INSTANT_S, Ended
+from flowli.runtime.protocols.standing import read_standing
 
 __all__ = ["ResultVerbs"]
 
@@ -44,8 +45,7 @@ class ResultVerbs(StartVerbs):
             NotAllowed: it was erased.
             ResultTimeout: it has not ended in time; it goes on.
         """
-        standing = await self._ended(as_eid(eid), timeout)
-        return self._value(standing)
+        return self._value(await self._ended(as_eid(eid), timeout))
 
     @overload
     async def run(
@@ -115,36 +115,39 @@ class ResultVerbs(StartVerbs):
         )
         return await self.result(started.eid, wait_s)
 
-    async def _ended(self, eid: Eid, timeout: float | timedelta | None) -> Standing:
+    async def _ended(self, eid: Eid, timeout: float | timedelta | None) -> Ended:
         """Wait for the end: told by this process, else by looking for the journal's next number."""
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
         deadline_s = None if seconds is None else self.world.monotonic_s() + seconds
-        standing = await read_standing(self.ports, eid)
-        look_s, looks = _FIRST_LOOK_S, 0
-        while not standing.ended:
-            left_s = look_s if deadline_s is None else min(look_s, deadline_s - self.world.monotonic_s())
-            if left_s <= 0:
-                raise ResultTimeout(
-                    f"execution {eid} has not ended within {seconds:g} s (it is {standing.fold.status}); it goes on, "
-                    "ask for its result again"
-                )
-            told = await self.hub.wait_end(eid, left_s)
-            looks += 1
-            before = standing.position
-            standing = await standing.refreshed(self.ports)
-            if standing.position == before and looks % _LOOKS_BEFORE_ARCHIVE == 0:
-                # retention may have taken the journal away under a waiter that slept for long
-                standing = await read_standing(self.ports, eid)
-            look_s = _FIRST_LOOK_S if told or standing.position != before else min(2 * look_s, _LAST_LOOK_S)
-        return standing
+        # heard of before it is read: an end in between is missed by neither
+        with self.hub.watch(eid) as watch:
+            standing = await read_standing(self.ports, eid)
+            look_s, looks = _FIRST_LOOK_S, 0
+            while not standing.ended and watch.ended is None:
+                if deadline_s is not None and self.world.monotonic_s() > deadline_s - INSTANT_S:
+                    raise ResultTimeout(
+                        f"execution {eid} has not ended within {seconds:g} s (it is {standing.fold.status}); it goes "
+                        "on, ask for its result again"
+                    )
+                told = await watch.wait(look_s, deadline_s)
+                if watch.ended is not None:
+                    break
+                looks += 1
+                before = standing.position
+                standing = await standing.refreshed(self.ports)
+                if standing.position == before and looks % _LOOKS_BEFORE_ARCHIVE == 0:
+                    # retention may have taken the journal away under a waiter that slept for long
+                    standing = await read_standing(self.ports, eid)
+                look_s = _FIRST_LOOK_S if told else min(2 * look_s, _LAST_LOOK_S)
+        return watch.ended or Ended(standing.execution, standing.fold)
 
-    def _value(self, standing: Standing) -> Any:
-        eid = standing.execution.eid
-        match standing.fold.end:
-            case ExecutionCompleted() if standing.fold.erased:
+    def _value(self, ended: Ended) -> Any:
+        eid = ended.execution.eid
+        match ended.fold.end:
+            case ExecutionCompleted() if ended.fold.erased:
                 raise NotAllowed(f"the result of execution {eid} was erased")
             case ExecutionCompleted(value):
-                return codec.from_data(value, self._return_hint(standing), path="result")
+                return codec.from_data(value, self._return_hint(ended), path="result")
             case ExecutionFailed(error):
                 raise FailedOutcome(eid, error)
             case ExecutionCancelled(reason):
@@ -152,7 +155,7 @@ class ResultVerbs(StartVerbs):
             case None:
                 raise asyncio.InvalidStateError(f"execution {eid} has not ended")
 
-    def _return_hint(self, standing: Standing) -> Any:
-        version = standing.fold.version or standing.execution.version
-        workflow = self.registry.find(standing.execution.workflow, version)
+    def _return_hint(self, ended: Ended) -> Any:
+        version = ended.fold.version or ended.execution.version
+        workflow = self.registry.find(ended.execution.workflow, version)
         return Any if workflow is None else codec.return_hint(workflow.fn)

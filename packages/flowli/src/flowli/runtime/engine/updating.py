@@ -13,6 +13,7 @@ from flowli.domain.ids import Eid
 from flowli.domain.provenance import Actor
 from flowli.runtime.engine.base import as_eid
 from flowli.runtime.engine.signals import SignalVerbs
+from flowli.runtime.hub import INSTANT_S
 from flowli.runtime.own_channels import reply_channel, update_channel
 from flowli.runtime.protocols.deliver import check_receiver, deliver, sent_before
 from flowli.runtime.protocols.standing import read_standing
@@ -88,25 +89,24 @@ class UpdateVerbs(SignalVerbs):
         """Wait for the answer, or for the end of the execution."""
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
         deadline_s = None if seconds is None else self.world.monotonic_s() + seconds
-        look_s, looks, ended = _FIRST_LOOK_S, 0, False
-        while True:
-            found = await self.ports.channel.read(replies, after=after)
-            after = found.position
-            answer = next((message for message in found.messages if message.correlation == request), None)
-            if answer is not None:
-                return Answer.from_data(answer.payload)
-            if ended:
-                raise NotAllowed(f"execution {eid} ended before it answered the update '{name}'")
-            if looks % _LOOKS_BEFORE_END == _LOOKS_BEFORE_END - 1 and (await read_standing(self.ports, eid)).ended:
-                ended = True
-                continue  # its last answer may have come since
-            left_s = look_s if deadline_s is None else min(look_s, deadline_s - self.world.monotonic_s())
-            if left_s <= 0:
-                raise ResultTimeout(
-                    f"execution {eid} has not answered the update '{name}' within {seconds:g} s; the update stays, "
-                    "ask again with the same key"
-                )
-            if await self.hub.wait_end(eid, left_s):
-                ended = True
-            looks += 1
-            look_s = min(1.5 * look_s, _LAST_LOOK_S)
+        look_s, looks = _FIRST_LOOK_S, 0
+        with self.hub.watch(eid) as watch:
+            while True:
+                ended = watch.ended is not None  # before the last look: its last answer came before its end
+                if not ended and looks % _LOOKS_BEFORE_END == _LOOKS_BEFORE_END - 1:
+                    ended = (await read_standing(self.ports, eid)).ended
+                found = await self.ports.channel.read(replies, after=after)
+                after = found.position
+                answer = next((message for message in found.messages if message.correlation == request), None)
+                if answer is not None:
+                    return Answer.from_data(answer.payload)
+                if ended:
+                    raise NotAllowed(f"execution {eid} ended before it answered the update '{name}'")
+                if deadline_s is not None and self.world.monotonic_s() > deadline_s - INSTANT_S:
+                    raise ResultTimeout(
+                        f"execution {eid} has not answered the update '{name}' within {seconds:g} s; the update "
+                        "stays, ask again with the same key"
+                    )
+                told = await watch.wait(look_s, deadline_s)
+                looks += 1
+                look_s = _FIRST_LOOK_S if told else min(1.5 * look_s, _LAST_LOOK_S)

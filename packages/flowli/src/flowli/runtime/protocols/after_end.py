@@ -43,7 +43,7 @@ async def after_end(services: Services, standing: Standing) -> None:
     for timer in standing.fold.timers():
         await services.ports.timers.cancel(timer)
     await drop_timeout(services, standing.execution)
-    services.hub.ended(standing.execution.eid)
+    services.hub.ended(standing.execution, standing.fold)
 
 
 async def spread_end(services: Services, execution: Execution, fold: JournalFold, by: Provenance) -> None:

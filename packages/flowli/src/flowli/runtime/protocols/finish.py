@@ -31,4 +31,4 @@ async def finish(owner: Owner) -> None:
     await owner.patiently(lambda: spread_end(services, owner.execution, fold, owner.by()))
     await owner.patiently(lambda: tidy(owner))
     await owner.patiently(lambda: drop_timeout(services, owner.execution))
-    services.hub.ended(owner.execution.eid)
+    services.hub.ended(owner.execution, fold)
