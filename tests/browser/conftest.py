@@ -86,6 +86,7 @@ class Office:
         with (self.folder / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
                 [*command, "--app", "office_app:registry", "--storage", self.storage],
+                cwd=self.folder,  # the example keeps its ledger where it runs
                 stdout=log if stdout is None else stdout,
                 stderr=log if stdout is None else subprocess.STDOUT,
                 env=environment,
