@@ -45,6 +45,8 @@ def deed(name: str, rest: str) -> None:
         case "wait":  # until a file is there
             while not os.path.exists(rest):
                 time.sleep(0.02)
+        case "nap":
+            time.sleep(float(rest))
         case "env":
             print(json.dumps(dict(os.environ)), flush=True)
         case "report":

@@ -1,7 +1,7 @@
 """``AgentHandler``: the handler of a consumer that has agents do the work.
 
 1. Take the record of the task over: from here on an earlier runner can write no more. *If it holds a report*, the work
-   was done and only its answer was lost: return it.
+   was done and only its answer was lost: do step 8, and return it.
 2. Take the leases of the write scopes, or give the task back for a while.
 3. *If the record names work that can be reached from here*, go on with it at step 6. *If not*, keep what its tree
    holds, and begin anew.
@@ -10,8 +10,8 @@
 6. Wait for its end; keep its transcript meanwhile.
 7. See what changed, run the checks, keep the evidence, and write the report into the record. *A crash before it*: it is
    done again. *A crash after it*: step 1.
-8. Put the tree away. *A crash before it*: ``Leftovers`` does it when a runner starts.
-9. After the ack, remove the record. *A crash before it*: as 8.
+8. Put the tree away. *A crash before it*: step 1.
+9. After the ack, remove the record. *A crash before it*: ``put_leftovers_away`` does it when a runner starts.
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ class _Work:
         means, task_id = self._means, self._delegate.task_id
         found = await means.records.take(task_id)
         if found is not None and found.report is not None:
+            await means.jobs.put_away(found)
             return found.report
         async with self._scopes():
             if found is not None:

@@ -41,10 +41,14 @@ async def put_leftovers_away(means: Means) -> int:
                 _log.warning("a tree stays", folder=str(owners[attempt].folder), why=gone.why_left)
                 continue
         if mine is not None:
-            await means.records.take(task_id)
             await means.records.clear(task_id)
         jobs.forget(task_id)
         count += 1
+    known = {attempt for attempt, _, _ in jobs.attempts()}
+    for attempt, tree in owners.items():
+        # its runner died between making the tree and writing down whose it is
+        if trees is not None and attempt not in known and tree.folder.is_dir():
+            count += not (await trees.put_away(tree)).why_left
     return count
 
 

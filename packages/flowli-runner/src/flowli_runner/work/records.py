@@ -80,7 +80,7 @@ class Records(Protocol):
         """Whether nobody has taken it over since."""
 
     async def clear(self, task_id: str) -> None:
-        """Remove it, unless it was taken over."""
+        """Remove it, unless another runner has taken it over. One whose work an earlier runner did is taken first."""
 
 
 class PortRecords:
@@ -113,9 +113,12 @@ class PortRecords:
 
     async def clear(self, task_id: str) -> None:
         try:
-            if task_id in self._held:
-                await self._ownership.renew(self._held.pop(task_id))
-                await self._ownership.remove(record_eid(task_id))
+            if task_id not in self._held and await self._ownership.read(record_eid(task_id)) is None:
+                return
+            if task_id not in self._held:
+                await self.take(task_id)
+            await self._ownership.renew(self._held.pop(task_id))
+            await self._ownership.remove(record_eid(task_id))
         except LeaseLost:
             return
 
