@@ -231,6 +231,46 @@ def _check_keyed(cluster: Cluster) -> list[str]:
     return [f"S1: one key led to {len(found)} executions"] if len(found) > 1 else []
 
 
+def _detached(cluster: Cluster) -> Registry:
+    registry = Registry()
+    policy = RetryPolicy(2, backoff=timedelta(seconds=4), jitter=0.0)
+
+    @registry.step
+    async def train() -> str:
+        cluster.effect("train")
+        await asyncio.sleep(0.5)
+        if step_info().attempt == 1:
+            raise OSError("once")
+        return "trained"
+
+    @registry.step
+    async def endless() -> None:
+        cluster.effect("endless")
+        await asyncio.sleep(100_000)
+
+    @registry.workflow
+    async def main(ctx: Context) -> list[str]:
+        found = [await ctx.step(train, queue="gpu", retry=policy)]
+        try:
+            async with asyncio.timeout(5):
+                await ctx.step(endless, queue="gpu")
+        except TimeoutError:
+            found.append("given up")
+        return found
+
+    return registry
+
+
+async def _drive_detached(client: Client) -> None:
+    await drive_one(client, Expected((["trained", "given up"],)))
+
+
+def _check_detached(cluster: Cluster) -> list[str]:
+    """Each step was tried, and after an attempt that was recorded as failed comes the next one, not the same again."""
+    attempts = [effect.attempt for effect in cluster.ledger.effects if effect.note == "train"]
+    return [] if attempts == sorted(attempts) and set(attempts) <= {1, 2} else [f"S7: attempts at training: {attempts}"]
+
+
 WORKLOADS = (
     Workload("steps", _steps, _drive_steps),
     Workload("retry", _retry, _drive_retry),
@@ -240,5 +280,6 @@ WORKLOADS = (
     Workload("fan-out", _fan_out, _drive_fan_out),
     Workload("saga", _saga, _drive_saga, _check_saga),
     Workload("keyed", _keyed, _drive_keyed, _check_keyed),
+    Workload("detached", _detached, _drive_detached, _check_detached, queues=("default", "gpu")),
 )
 """Steps, retries, timers and children."""
