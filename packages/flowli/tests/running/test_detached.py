@@ -70,6 +70,7 @@ def workers(fleet: Fleet, **settings: Any) -> tuple[Process, Process]:
 
 
 async def test_a_step_runs_on_another_queue_while_its_execution_is_suspended(fleet: Fleet, gpu: Gpu) -> None:
+    """STP-14."""
     fleet.process("w", **TTL).work()
     eid = await fleet.engine.start("learn", "m1")
     await fleet.until_status(eid, "suspended")
@@ -85,6 +86,7 @@ async def test_a_step_runs_on_another_queue_while_its_execution_is_suspended(fle
 
 
 async def test_who_runs_it_needs_the_step_and_not_the_workflow(fleet: Fleet, gpu: Gpu) -> None:
+    """STP-14."""
     fleet.process("w", **TTL).work()
     registry = Registry()
     registry.step(gpu.blocking, name="blocking")
@@ -104,6 +106,7 @@ async def test_who_runs_it_needs_the_step_and_not_the_workflow(fleet: Fleet, gpu
 
 
 async def test_a_step_that_its_worker_does_not_know_stays_for_one_that_does(fleet: Fleet, gpu: Gpu) -> None:
+    """STP-15."""
     fleet.process("w", **TTL).work()
     eid = await fleet.engine.start("learn")
     await fleet.until_status(eid, "suspended")
@@ -136,6 +139,7 @@ async def test_many_detached_steps_run_at_once_and_suspend_their_execution_toget
 
 
 async def test_attempts_follow_the_policy_of_the_workflow(fleet: Fleet, gpu: Gpu) -> None:
+    """STP-16."""
     workers(fleet)
     gpu.errors = [ValueError("cold"), Retry("warm", after=20)]
     eid = await fleet.engine.start("learn", "m", 3)
@@ -159,6 +163,7 @@ async def test_an_error_that_the_policy_gives_up_on_is_not_tried_again(
 
 
 async def test_a_deferred_step_runs_again_under_the_same_number(fleet: Fleet, gpu: Gpu) -> None:
+    """STP-16."""
     workers(fleet)
     gpu.errors = [Defer(until=30), Defer(until=1), ValueError("x")]
     eid = await fleet.engine.start("learn", "m", 2)
@@ -170,6 +175,7 @@ async def test_a_deferred_step_runs_again_under_the_same_number(fleet: Fleet, gp
 
 
 async def test_a_timeout_ends_an_attempt_where_it_runs(fleet: Fleet, gpu: Gpu) -> None:
+    """STP-16."""
     workers(fleet)
     gpu.pause_s = 10_000.0
     with pytest.raises(ExecutionFailed, match="longer than its timeout of 7 s"):
@@ -186,6 +192,7 @@ async def test_a_step_longer_than_its_leases_is_run_once(fleet: Fleet, gpu: Gpu)
 
 
 async def test_a_worker_that_dies_is_followed_by_another_one(fleet: Fleet, gpu: Gpu) -> None:
+    """STP-17."""
     gpu.pause_s = 10.0
     _, first = workers(fleet)
     eid = await fleet.engine.start("learn")
@@ -201,6 +208,7 @@ async def test_a_worker_that_dies_is_followed_by_another_one(fleet: Fleet, gpu: 
 
 
 async def test_a_cancel_stops_the_step_where_it_runs(fleet: Fleet, gpu: Gpu) -> None:
+    """STP-16."""
     gpu.pause_s = 10_000.0
     workers(fleet)
     eid = await fleet.engine.start("learn")
@@ -220,6 +228,7 @@ async def test_a_cancel_stops_the_step_where_it_runs(fleet: Fleet, gpu: Gpu) -> 
 
 
 async def test_a_cancel_withdraws_a_step_that_nobody_runs_yet(fleet: Fleet, gpu: Gpu) -> None:
+    """STP-18."""
     fleet.process("w", **TTL).work()
     eid = await fleet.engine.start("learn")
     await fleet.until_status(eid, "suspended")
@@ -231,6 +240,7 @@ async def test_a_cancel_withdraws_a_step_that_nobody_runs_yet(fleet: Fleet, gpu:
 
 
 async def test_a_terminated_execution_stops_its_steps_and_leaves_no_task(fleet: Fleet, gpu: Gpu) -> None:
+    """STP-18."""
     gpu.pause_s = 10_000.0
     workers(fleet)
     fleet.process("idle", **TTL)
@@ -252,6 +262,7 @@ async def test_a_terminated_execution_stops_its_steps_and_leaves_no_task(fleet: 
 
 
 async def test_a_step_that_is_given_up_by_the_code_is_stopped_and_the_execution_goes_on(fleet: Fleet, gpu: Gpu) -> None:
+    """STP-18."""
     gpu.pause_s = 10_000.0
 
     @fleet.registry.workflow
@@ -282,6 +293,7 @@ async def test_a_step_that_ends_while_its_execution_is_paused_is_found_on_releas
 
 
 async def test_a_lost_resume_and_a_lost_task_are_found_by_the_audit(fleet: Fleet, gpu: Gpu) -> None:
+    """STP-17."""
     owner = fleet.process("w", **TTL, audit_period_s=600.0).work()
     eid = await fleet.engine.start("learn")
     await fleet.until_status(eid, "suspended")
@@ -305,6 +317,7 @@ async def test_a_lost_resume_and_a_lost_task_are_found_by_the_audit(fleet: Fleet
 
 
 async def test_a_step_that_brings_its_workers_down_fails_with_the_cause(fleet: Fleet, gpu: Gpu) -> None:
+    """STP-19."""
     process: list[Process] = []
 
     async def bite(n: int) -> None:

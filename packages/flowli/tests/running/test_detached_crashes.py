@@ -86,6 +86,7 @@ async def play(fleet: Fleet, role: str, at: int | None = None, *, after: bool = 
 async def test_whoever_dies_at_any_call_loses_no_step(
     tmp_path: Path, kind: str, stride: int, role: str, after: bool
 ) -> None:
+    """STP-17."""
     quiet()
 
     def fresh(name: str) -> Fleet:

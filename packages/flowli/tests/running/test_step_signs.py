@@ -72,6 +72,7 @@ def workers(fleet: Fleet, **settings: Any) -> tuple[Process, Process]:
 async def test_progress_is_seen_while_the_step_runs_and_gone_afterwards(
     fleet: Fleet, long: Long, queue: str | None
 ) -> None:
+    """STP-20."""
     workers(fleet)
     eid = await fleet.engine.start("long", 12, queue)
     await fleet.clock.advance(8)
@@ -86,6 +87,7 @@ async def test_progress_is_seen_while_the_step_runs_and_gone_afterwards(
 
 @pytest.mark.parametrize("queue", [None, "gpu"])
 async def test_the_attempt_after_a_death_finds_what_was_said_last(fleet: Fleet, long: Long, queue: str | None) -> None:
+    """STP-20."""
     owner, runner = workers(fleet)
     eid = await fleet.engine.start("long", 9, queue)
     await fleet.clock.advance(8)
@@ -105,6 +107,7 @@ async def test_the_next_attempt_in_the_same_worker_finds_what_was_said_last(flee
 
 
 async def test_progress_costs_no_request_of_its_own(fleet: Fleet, long: Long) -> None:
+    """STP-20."""
     owner, _ = workers(fleet)
     await fleet.result("long", 1)
     counts = []
@@ -128,6 +131,7 @@ async def test_progress_costs_no_request_of_its_own(fleet: Fleet, long: Long) ->
 
 @pytest.mark.parametrize("queue", [None, "gpu"])
 async def test_an_attempt_that_says_nothing_for_too_long_fails(fleet: Fleet, long: Long, queue: str | None) -> None:
+    """STP-21."""
     workers(fleet)
     with pytest.raises(ExecutionFailed, match="said nothing for its heartbeat timeout of 8 s"):
         await fleet.result("quiet", queue)
@@ -197,6 +201,7 @@ def lines(name: str, attempt: int) -> str:
 
 @pytest.mark.parametrize("queue", [None, "gpu"])
 async def test_failed_attempts_keep_their_lines_once_and_with_their_ids(fleet: Fleet, queue: str | None) -> None:
+    """STP-13."""
     Talk(fleet)
     workers(fleet)
     eid = await fleet.engine.start("talking", queue)
@@ -211,6 +216,7 @@ async def test_failed_attempts_keep_their_lines_once_and_with_their_ids(fleet: F
 
 
 async def test_all_attempts_keep_their_lines_if_that_is_wanted(fleet: Fleet) -> None:
+    """STP-22."""
     Talk(fleet)
     workers(fleet, attempt_logs="all")
     eid = await fleet.engine.start("talking")
@@ -224,6 +230,7 @@ async def test_all_attempts_keep_their_lines_if_that_is_wanted(fleet: Fleet) -> 
 
 
 async def test_no_attempt_keeps_its_lines_if_that_is_wanted(fleet: Fleet) -> None:
+    """STP-22."""
     Talk(fleet)
     owner, _ = workers(fleet, attempt_logs="none")
     eid = await fleet.engine.start("talking")

@@ -32,6 +32,7 @@ async def asked(bench: Bench) -> tuple[UUID, str]:
 
 
 async def test_an_answer_lets_the_execution_go_on_and_is_given_once(bench: Bench) -> None:
+    """QUE-15."""
     eid, task_id = await asked(bench)
     for _ in range(2):
         assert await bench.engine.deliver(eid, "answer", {"because": 1}, task_id=task_id, correlation="q1") == 1
@@ -44,6 +45,7 @@ async def test_an_answer_lets_the_execution_go_on_and_is_given_once(bench: Bench
 
 
 async def test_a_failure_is_an_answer_too(bench: Bench) -> None:
+    """QUE-15."""
     eid, task_id = await asked(bench)
     for _ in range(2):
         try:
@@ -58,6 +60,7 @@ async def test_a_failure_is_an_answer_too(bench: Bench) -> None:
 
 
 async def test_an_answer_to_nobody_is_refused(bench: Bench) -> None:
+    """QUE-15."""
     with pytest.raises(UnknownExecution):
         await bench.engine.deliver(bench.world.uuid7(), "answer", 1, task_id="DELEGATE:x")
     eid, task_id = await asked(bench)

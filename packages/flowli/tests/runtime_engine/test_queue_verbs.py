@@ -34,6 +34,7 @@ async def receipts(bench: Bench) -> list[OperatorActed]:
 
 
 async def test_dead_letters_are_listed_with_their_cause_over_all_queues(bench: Bench) -> None:
+    """QUE-13."""
     eid, dead = await set_aside(bench)
     assert (dead.cause, dead.task.target) == ("5 workers vanished", eid)
     assert await bench.engine.dead_letters() == [dead]
@@ -43,6 +44,7 @@ async def test_dead_letters_are_listed_with_their_cause_over_all_queues(bench: B
 
 
 async def test_a_retried_letter_runs_and_leaves_a_receipt(bench: Bench) -> None:
+    """QUE-13, OPR-11."""
     eid, dead = await set_aside(bench)
     assert await bench.engine.retry_dead(dead, "memory doubled", actor=ADA)
     assert await bench.engine.dead_letters() == []
@@ -54,6 +56,7 @@ async def test_a_retried_letter_runs_and_leaves_a_receipt(bench: Bench) -> None:
 
 
 async def test_a_dropped_letter_is_gone_and_its_execution_waits_for_the_operator(bench: Bench) -> None:
+    """QUE-13."""
     eid, dead = await set_aside(bench)
     assert await bench.engine.drop_dead(dead, "made by mistake")
     assert not await bench.engine.drop_dead(dead)
@@ -76,6 +79,7 @@ async def test_a_paused_queue_gives_no_tasks_until_it_is_resumed(bench: Bench) -
 
 
 async def test_limits_leave_a_pause_alone_and_replace_each_other(bench: Bench) -> None:
+    """QUE-14."""
     await bench.engine.pause_queue("default", "audit")
     assert await bench.engine.limit_queue("default", concurrency=3, rate=5, rate_period_s=60) == QueueSettings(
         "audit", 3, 5, 60
@@ -85,6 +89,7 @@ async def test_limits_leave_a_pause_alone_and_replace_each_other(bench: Bench) -
 
 
 async def test_a_key_stands_for_one_command_on_a_queue(bench: Bench) -> None:
+    """OPR-11."""
     await bench.engine.pause_queue("default", "audit", key="k1")
     await bench.engine.pause_queue("default", "audit", key="k1")
     with pytest.raises(DispatchConflict, match="key 'k1' was used on queue 'default'"):
@@ -96,6 +101,7 @@ async def test_a_key_stands_for_one_command_on_a_queue(bench: Bench) -> None:
 
 @pytest.mark.parametrize("limits", [{"concurrency": 0}, {"rate": -1}, {"rate": 1, "rate_period_s": 0}])
 async def test_limits_that_cannot_work_are_refused(bench: Bench, limits: dict[str, int]) -> None:
+    """QUE-14."""
     with pytest.raises(UsageError, match="must be positive"):
         await bench.engine.limit_queue("default", **limits)
     with pytest.raises(UsageError, match="with a reason only"):
@@ -106,6 +112,7 @@ async def test_limits_that_cannot_work_are_refused(bench: Bench, limits: dict[st
 
 
 async def test_a_retry_that_dies_after_each_of_its_writes_is_done_by_the_same_call(bench: Bench) -> None:
+    """OPR-10, QUE-13."""
     for writes in range(5):
         eid, dead = await set_aside(bench)
         await bench.dies_after(writes, lambda engine, dead=dead: engine.retry_dead(dead, "again", key="r"))

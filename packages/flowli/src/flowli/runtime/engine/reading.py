@@ -16,6 +16,7 @@ from flowli.domain.waits import On
 from flowli.runtime.engine.base import as_eid
 from flowli.runtime.engine.results import ResultVerbs
 from flowli.runtime.engine.steps import StepVerbs
+from flowli.runtime.hub import Ended
 from flowli.runtime.progress import Progress
 from flowli.runtime.protocols.standing import Standing, read_standing
 from flowli.timestamp import Timestamp
@@ -110,7 +111,7 @@ class ReadVerbs(ResultVerbs, StepVerbs):
         if not isinstance(standing.fold.end, ExecutionCompleted) or standing.fold.erased:
             return None
         try:
-            return self._value(standing)
+            return self._value(Ended(standing.execution, standing.fold))
         except InvalidValue:  # the annotation has changed since; the data is better than nothing
             return standing.fold.end.value
 

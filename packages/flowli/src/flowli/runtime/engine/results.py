@@ -123,7 +123,7 @@ class ResultVerbs(StartVerbs):
         with self.hub.watch(eid) as watch:
             standing = await read_standing(self.ports, eid)
             look_s, looks = _FIRST_LOOK_S, 0
-            while not standing.ended and watch.ended is None:
+            while not standing.ended:
                 if deadline_s is not None and self.world.monotonic_s() > deadline_s - INSTANT_S:
                     raise ResultTimeout(
                         f"execution {eid} has not ended within {seconds:g} s (it is {standing.fold.status}); it goes "
@@ -131,7 +131,7 @@ class ResultVerbs(StartVerbs):
                     )
                 told = await watch.wait(look_s, deadline_s)
                 if watch.ended is not None:
-                    break
+                    return watch.ended
                 looks += 1
                 before = standing.position
                 standing = await standing.refreshed(self.ports)
@@ -139,7 +139,7 @@ class ResultVerbs(StartVerbs):
                     # retention may have taken the journal away under a waiter that slept for long
                     standing = await read_standing(self.ports, eid)
                 look_s = _FIRST_LOOK_S if told else min(2 * look_s, _LAST_LOOK_S)
-        return watch.ended or Ended(standing.execution, standing.fold)
+        return Ended(standing.execution, standing.fold)
 
     def _value(self, ended: Ended) -> Any:
         eid = ended.execution.eid
