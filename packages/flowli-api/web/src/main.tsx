@@ -10,9 +10,11 @@ import { HashRouter } from "react-router";
 import { asProblem } from "./api/problem";
 import { App } from "./app/App";
 import { AuthGate } from "./auth/AuthGate";
+import { takeAnswerOfAddress } from "./auth/pkce";
 import { takeTokenOfAddress } from "./auth/session";
 import { theme } from "./theme";
 
+takeAnswerOfAddress();
 takeTokenOfAddress();
 
 const PASSING = new Set([0, 429, 502, 503, 504]);

@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useSyncExternalStore } from "react";
 import { useConfig } from "@/api/reads";
 import { Login } from "./Login";
-import { finishLogin, isReturning } from "./pkce";
+import { finishLogin } from "./pkce";
 import { onToken, token } from "./session";
 
 /** Shows what is inside to whoever has a token, and the login to everybody else. */
@@ -16,7 +16,7 @@ export function AuthGate({ children }: { children: ReactNode }) {
     if (mine === null) cache.removeQueries({ predicate: (one) => one.queryKey[0] !== "config" });
   }, [mine, cache]);
   useEffect(() => {
-    if (login && isReturning()) void finishLogin(login);
+    if (login) void finishLogin(login);
   }, [login]);
   if (mine !== null) return children;
   if (config.isPending)

@@ -29,16 +29,16 @@ const drawn = () => encoded(crypto.getRandomValues(new Uint8Array(32)));
 
 export async function beginLogin(login: Login): Promise<void> {
   const { authorization_endpoint } = await endpoints(login);
-  const started = { state: drawn(), verifier: drawn(), view: window.location.hash };
-  window.sessionStorage.setItem(KEY, JSON.stringify(started));
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(started.verifier));
+  const begun: Started = { state: drawn(), verifier: drawn(), view: window.location.hash };
+  window.sessionStorage.setItem(KEY, JSON.stringify(begun));
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(begun.verifier));
   const url = new URL(authorization_endpoint);
   const asked = {
     response_type: "code",
     client_id: login.client_id,
     redirect_uri: home(),
     scope: login.scope,
-    state: started.state,
+    state: begun.state,
     code_challenge: encoded(new Uint8Array(digest)),
     code_challenge_method: "S256",
     ...(login.audience ? { audience: login.audience } : {}),
@@ -47,34 +47,52 @@ export async function beginLogin(login: Login): Promise<void> {
   window.location.assign(url);
 }
 
-export function isReturning(): boolean {
-  const query = new URLSearchParams(window.location.search);
-  return query.has("state") && (query.has("code") || query.has("error"));
+interface Started {
+  state: string;
+  verifier: string;
+  view: string;
 }
 
-export async function finishLogin(login: Login): Promise<void> {
+let answer: URLSearchParams | null = null;
+let started: Started | null = null;
+
+/** Take the provider's answer out of the address, before a view is chosen by it: the one where the login began. */
+export function takeAnswerOfAddress(): void {
   const query = new URLSearchParams(window.location.search);
+  if (!query.has("state") || !(query.has("code") || query.has("error"))) return;
   const kept = window.sessionStorage.getItem(KEY);
   window.sessionStorage.removeItem(KEY);
-  const started = kept ? (JSON.parse(kept) as { state: string; verifier: string; view: string }) : null;
+  answer = query;
+  started = kept ? (JSON.parse(kept) as Started) : null;
   window.history.replaceState(null, "", `${window.location.pathname}${started?.view ?? ""}`);
+}
+
+/** Trade the provider's answer for a token; does nothing if there is none. */
+export async function finishLogin(login: Login): Promise<void> {
+  const query = answer;
+  answer = null;
+  if (query === null) return;
   try {
     if (query.has("error")) throw new Error(query.get("error_description") ?? query.get("error") ?? "");
     if (started === null || started.state !== query.get("state")) throw new Error("This login was begun elsewhere.");
-    const { token_endpoint } = await endpoints(login);
-    const body = new URLSearchParams({
-      grant_type: "authorization_code",
-      client_id: login.client_id,
-      redirect_uri: home(),
-      code: query.get("code") ?? "",
-      code_verifier: started.verifier,
-    });
-    const response = await fetch(token_endpoint, { method: "POST", body });
-    const answer = (await response.json()) as { access_token?: string; error_description?: string };
-    if (!answer.access_token) throw new Error(answer.error_description ?? "The identity provider gave no token.");
-    keepToken(answer.access_token);
+    keepToken(await traded(login, query.get("code") ?? "", started.verifier));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     notifications.show({ color: "red", title: "The login did not succeed", message, autoClose: false });
   }
+}
+
+async function traded(login: Login, code: string, verifier: string): Promise<string> {
+  const { token_endpoint } = await endpoints(login);
+  const body = new URLSearchParams({
+    grant_type: "authorization_code",
+    client_id: login.client_id,
+    redirect_uri: home(),
+    code,
+    code_verifier: verifier,
+  });
+  const response = await fetch(token_endpoint, { method: "POST", body });
+  const given = (await response.json()) as { access_token?: string; error_description?: string };
+  if (!given.access_token) throw new Error(given.error_description ?? "The identity provider gave no token.");
+  return given.access_token;
 }

@@ -30,10 +30,11 @@ export function BulkDialog({ action, eids, onClose, onDone }: Props) {
   }
 
   const result = write.data ?? trial.data;
+  const name = action.charAt(0).toUpperCase() + action.slice(1);
   const would = trial.data?.items.filter((one) => one.outcome === "would").length ?? 0;
 
   return (
-    <Modal opened onClose={onClose} title={`${action[0]?.toUpperCase()}${action.slice(1)} executions`} size="lg">
+    <Modal opened onClose={onClose} title={`${name} executions`} size="lg">
       <Stack gap="sm">
         {write.isError && <ProblemBox error={write.error} />}
         <Loaded of={trial}>{() => <Outcome items={result?.items ?? []} />}</Loaded>
@@ -59,7 +60,7 @@ export function BulkDialog({ action, eids, onClose, onDone }: Props) {
                 loading={write.isPending}
                 onClick={() => write.mutate({ path: "v1/bulk", body: { action, eids, reason, dry_run: false } })}
               >
-                {action} {would}
+                {name} {would}
               </Button>
             </Group>
           </>

@@ -33,7 +33,7 @@ function Drawn({ graph }: { graph: Graph }) {
         nodeTypes={TYPES}
         colorMode={scheme}
         fitView
-        fitViewOptions={{ maxZoom: 1, padding: 0.15 }}
+        fitViewOptions={{ minZoom: 0.7, maxZoom: 1, padding: 0.08 }}
         minZoom={0.1}
         nodesDraggable={false}
         nodesConnectable={false}
