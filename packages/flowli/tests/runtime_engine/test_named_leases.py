@@ -301,6 +301,39 @@ async def test_a_role_and_an_execution_exclude_each_other(bench: Bench) -> None:
         pass
 
 
+async def test_parts_of_a_role_spread_over_the_processes(bench: Bench) -> None:
+    """OWN-23: also when one of them vanishes, all are held again."""
+    held: dict[str, str] = {}
+
+    async def have(engine: Engine, i: int) -> None:
+        async with engine.role("orders-2-consumer", part=(i, 4), display="order-shipped-consumer") as role:
+            assert role.name == f"orders-2-consumer-{i}-of-4"
+            assert role.display == f"order-shipped-consumer-{i}-of-4"
+            held[role.name] = engine.site.worker_id
+            await asyncio.Event().wait()
+
+    engines = [bench.new_engine(name=name) for name in ("a", "b")]
+    tasks = [[asyncio.ensure_future(have(engine, i)) for i in range(1, 5)] for engine in engines]
+    for _ in range(10):
+        await bench.clock.advance(1)
+    assert sorted(held.values()) == ["a", "a", "b", "b"]
+    for task in tasks[0]:
+        task.cancel()
+    await bench.clock.settle()
+    for _ in range(60):
+        await bench.clock.advance(1)
+    assert sorted(held.values()) == ["b"] * 4
+    for task in tasks[1]:
+        task.cancel()
+    await asyncio.gather(*tasks[0], *tasks[1], return_exceptions=True)
+
+
+@pytest.mark.parametrize("part", [(0, 3), (4, 3), (1, 0)])
+async def test_a_part_that_is_none_is_refused(bench: Bench, part: tuple[int, int]) -> None:
+    with pytest.raises(UsageError, match="numbered from 1"):
+        bench.engine.role("mail-out", part=part)
+
+
 async def test_a_role_that_cannot_be_is_refused(bench: Bench) -> None:
     with pytest.raises(InvalidName):
         bench.engine.role("a/b")

@@ -6,7 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from flowli.domain.execution import Execution
@@ -15,7 +15,7 @@ from flowli.domain.memo import JournalFold
 from flowli.runtime.first_of import first_of
 from flowli.world import World
 
-__all__ = ["INSTANT_S", "Ended", "Hub", "Watch"]
+__all__ = ["INSTANT_S", "Ended", "Hub", "Parts", "Watch"]
 
 K = TypeVar("K", bound=Hashable)
 
@@ -31,6 +31,19 @@ class Ended:
 
     execution: Execution
     fold: JournalFold
+
+
+@dataclass(slots=True)
+class Parts:
+    """The parts of one role that this process has.
+
+    Attributes:
+        held: how many.
+        trying: held by who tries to get one more, so that one process takes them one by one.
+    """
+
+    held: int = 0
+    trying: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Watch:
@@ -80,11 +93,13 @@ class Hub:
     Attributes:
         world: whose clock the waiting goes by.
         watches: how many ``Watch`` are open.
+        parts: of roles that are spread over processes.
     """
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.watches = 0
+        self.parts: dict[str, Parts] = defaultdict(Parts)
         self._owners: dict[Eid, Callable[[str], None]] = {}
         self._queue_waiters: dict[str, dict[asyncio.Event, None]] = defaultdict(dict)
         self._end_waiters: dict[Eid, dict[asyncio.Event, None]] = defaultdict(dict)
