@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 PAGES = Path(__file__).parents[2] / "docs" / "how-to" / "patterns"
-PATTERNS = ["delegate", "fan-out", "on-tick", "review", "saga", "schedules"]
+PATTERNS = ["delegate", "fan-out", "on-tick", "review", "saga", "schedules", "coordinate"]
 
 
 @pytest.mark.parametrize("name", PATTERNS)

@@ -10,7 +10,19 @@ from flowli import CairnBackend, Consumer, Context, Registry, Site
 from flowli.stores.memory import MemoryStore
 from flowli.testing.env import TestEnvironment
 from flowli.testing.stores import CountingStore
-from flowli_patterns.public import Every, delegate, fan_out, on_tick, review, saga
+from flowli_patterns.public import (
+    Every,
+    debounce,
+    delegate,
+    fan_out,
+    mutex,
+    on_tick,
+    review,
+    saga,
+    semaphore,
+    singleton,
+    throttle,
+)
 
 PAGES = Path(__file__).parents[3] / "docs" / "how-to" / "patterns"
 
@@ -47,6 +59,34 @@ async def two_actions(ctx: Context, fail: bool) -> None:
         await s.step(work, 2, undo=undo)
         if fail:
             raise ValueError("as asked")
+
+
+@registry.workflow
+async def locked(ctx: Context) -> None:
+    async with mutex(ctx, "door"):
+        pass
+
+
+@registry.workflow
+async def pooled(ctx: Context) -> None:
+    async with semaphore(ctx, "pool", 2):
+        pass
+
+
+@registry.workflow
+async def single(ctx: Context) -> None:
+    async with singleton(ctx, "import"):
+        pass
+
+
+@registry.workflow
+async def paced(ctx: Context) -> None:
+    await throttle(ctx, "gateway", 10, 60)
+
+
+@registry.workflow
+async def calm(ctx: Context) -> None:
+    await debounce(ctx, "index", 60)
 
 
 @registry.workflow
@@ -167,3 +207,16 @@ async def test_schedules(meter):
     (pausing,) = await meter.writes(env.clock.drive(schedules.pause("grid")))
     (changing,) = await meter.writes(env.clock.drive(schedules.update("grid", note="changed")))
     assert defining == pausing == changing
+
+
+async def test_coordinate(meter):
+    bare = await whole(meter, empty)
+    for workflow in (locked, pooled, single, paced, calm):  # what the first use of a name makes is made
+        await whole(meter, workflow)
+    assert {
+        "mutex": await whole(meter, locked) - bare,
+        "semaphore of 2 permits": await whole(meter, pooled) - bare,
+        "singleton": await whole(meter, single) - bare,
+        "throttle, the second place of its window": await whole(meter, paced) - bare,
+        "debounce, nobody follows": await whole(meter, calm) - bare,
+    } == said("coordinate")

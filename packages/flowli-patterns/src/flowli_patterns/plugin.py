@@ -27,11 +27,18 @@ def _pattern(name: str) -> Callable[[], Callable[..., Awaitable[object]]]:
 def flowli_patterns() -> list[PatternType]:
     """What workflows call."""
     return [
+        PatternType(
+            "debounce", "Of many executions that come shortly one after another, only the last", _pattern("debounce")
+        ),
         PatternType("delegate", "Have a consumer outside the engine do a piece of work", _pattern("delegate")),
         PatternType("fan_out", "The same work for many items at once, bounded and in order", _pattern("fan_out")),
+        PatternType("mutex", "One execution at a time; the others wait", _pattern("mutex")),
         PatternType("on_tick", "Do something again and again, on a grid that does not drift", _pattern("on_tick")),
         PatternType("review", "Wait for the decision of people; exactly one stands", _pattern("review")),
         PatternType("saga", "Actions that are undone in reverse order when a later one fails", _pattern("saga")),
+        PatternType("semaphore", "So many executions at a time; the others wait", _pattern("semaphore")),
+        PatternType("singleton", "One execution at a time; the others go on without", _pattern("singleton")),
+        PatternType("throttle", "So many executions in each window of time", _pattern("throttle")),
     ]
 
 

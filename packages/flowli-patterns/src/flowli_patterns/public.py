@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flowli_patterns.coordinate.leases import Held, mutex, semaphore, singleton
+from flowli_patterns.coordinate.rates import debounce, throttle
 from flowli_patterns.delegate import delegate
 from flowli_patterns.errors import (
     AlreadyVoted,
@@ -47,6 +49,7 @@ __all__ = [
     "Failed",
     "FanOutFailed",
     "FormRefused",
+    "Held",
     "NotADecider",
     "Notice",
     "Overlap",
@@ -64,10 +67,15 @@ __all__ = [
     "UnknownReview",
     "UnknownSchedule",
     "UnknownVerdict",
+    "debounce",
     "declare",
     "delegate",
     "fan_out",
+    "mutex",
     "on_tick",
     "review",
     "saga",
+    "semaphore",
+    "singleton",
+    "throttle",
 ]

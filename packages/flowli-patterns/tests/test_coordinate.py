@@ -1,0 +1,210 @@
+"""Coordination across executions: who goes first, how many at once, how often, and who goes at all."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from flowli import Context, Registry
+from flowli.domain.errors import ExecutionFailed
+from flowli.testing.env import TestEnvironment
+from flowli_patterns.public import debounce, mutex, semaphore, singleton, throttle
+
+registry = Registry()
+inside: list[str] = []
+seen: list[int] = []
+
+
+async def enter(name: str) -> None:
+    inside.append(name)
+    seen.append(len(inside))
+
+
+async def leave(name: str) -> None:
+    inside.remove(name)
+
+
+async def crash() -> None:
+    raise ValueError("as asked")
+
+
+async def hold(ctx: Context, name: str, seconds: float) -> None:
+    await ctx.step(enter, name)
+    try:
+        await ctx.sleep(seconds)
+    finally:
+        await ctx.step(leave, name)
+
+
+@registry.workflow
+async def locked(ctx: Context, name: str, seconds: float = 45.0, fail: bool = False) -> int:
+    async with mutex(ctx, "door") as held:
+        await hold(ctx, name, seconds)
+        if fail:
+            raise ValueError("as asked")
+        return held.epoch
+
+
+@registry.workflow
+async def pooled(ctx: Context, name: str, seconds: float, permits: int = 2) -> int:
+    async with semaphore(ctx, "pool", permits) as held:
+        await hold(ctx, name, seconds)
+        return held.permit
+
+
+@registry.workflow
+async def single(ctx: Context, name: str, seconds: float = 60.0) -> str:
+    async with singleton(ctx, "import") as mine:
+        if mine is None:
+            return "under way"
+        await hold(ctx, name, seconds)
+        return "done"
+
+
+@registry.workflow
+async def paced(ctx: Context, limit: int) -> datetime:
+    begins = await throttle(ctx, "gateway", limit, 60)
+    assert ctx.now >= begins
+    return ctx.now
+
+
+@registry.workflow
+async def calm(ctx: Context, after: float) -> bool:
+    await ctx.sleep(after)
+    return await debounce(ctx, "index", 10)
+
+
+@registry.workflow
+async def bad(ctx: Context, what: str) -> None:
+    if what == "name":
+        async with mutex(ctx, " door"):
+            pass
+    elif what == "permits":
+        async with semaphore(ctx, "pool", 0):
+            pass
+    elif what == "limit":
+        await throttle(ctx, "gateway", 0, 60)
+    elif what == "quiet":
+        await debounce(ctx, "index", 0)
+
+
+@pytest.fixture
+async def env(open_env: Callable[[Registry], TestEnvironment]):
+    inside.clear()
+    seen.clear()
+    async with open_env(registry) as env:
+        yield env
+
+
+async def started(env: TestEnvironment, workflow, *calls: tuple) -> list:
+    """Each has come to a wait before the next one starts."""
+    found = []
+    for call in calls:
+        found.append(await env.start(workflow, *call))
+        await env.settle()
+    return found
+
+
+async def test_a_mutex_has_one_holder_and_those_who_wait_get_it_in_order(env):
+    eids = await started(env, locked, *((name,) for name in "abcd"))
+    assert inside == ["a"]
+    await env.run_until_idle()
+    epochs = [await env.result(eid) for eid in eids]
+    assert epochs == sorted(set(epochs))
+    assert seen == [1, 1, 1, 1]
+    assert env.now < datetime(2026, 1, 1, 0, 5, tzinfo=UTC)  # nobody waited for a look of its own
+
+
+@pytest.mark.parametrize("end", ["cancel", "terminate"])
+@pytest.mark.parametrize(
+    ("workflow", "calls"), [(locked, ["a", "b"]), (pooled, ["a", "b"])], ids=["mutex", "semaphore"]
+)
+async def test_what_was_held_is_free_when_the_holder_is_ended(env, end, workflow, calls):
+    more = () if workflow is locked else (60.0, 1)
+    first, second = await started(env, workflow, *((name, *more) for name in calls))
+    await env.clock.drive(getattr(env.engine, end)(first, "enough"))
+    await env.run_until_idle()
+    assert (await env.status(second)).status == "completed"
+    assert (await env.status(first)).status.terminal
+    assert seen[-1] == len(inside) + 1
+
+
+async def test_what_was_held_is_free_when_the_holder_fails(env):
+    first, second = await started(env, locked, ("a", 60.0, True), ("b",))
+    await env.run_until_idle()
+    assert [str((await env.status(eid)).status) for eid in (first, second)] == ["failed", "completed"]
+    assert seen == [1, 1]
+
+
+async def test_it_stays_held_when_the_process_is_gone(env):
+    first, second = await started(env, locked, ("a",), ("b",))
+    await env.restart()
+    await env.settle()
+    assert inside == ["a"]
+    await env.run_until_idle()
+    assert await env.result(second) > await env.result(first)
+    assert seen == [1, 1]
+
+
+async def test_who_waits_and_is_ended_holds_up_nobody(env):
+    _, second, third = await started(env, locked, ("a",), ("b",), ("c",))
+    await env.clock.drive(env.engine.terminate(second, "enough"))
+    await env.run_until_idle()
+    assert (await env.status(third)).status == "completed"
+    assert seen == [1, 1]
+
+
+async def test_a_semaphore_has_so_many_holders_and_the_line_gets_what_is_free_first(env):
+    eids = await started(env, pooled, ("a", 300.0), ("b", 50.0), ("c", 50.0), ("d", 50.0), ("e", 50.0))
+    assert sorted(inside) == ["a", "b"]
+    await env.run_until_idle()
+    assert max(seen) == 2
+    permits = [await env.result(eid) for eid in eids]
+    assert permits[1:] == [1 - permits[0]] * 4  # while a holds its own, the others take turns with the other one
+    ended = [(await env.status(eid)).ended_at for eid in eids[1:]]
+    assert ended == sorted(ended)
+
+
+async def test_a_singleton_turns_the_others_away_until_it_has_ended(env):
+    first, second = await started(env, single, ("a",), ("b",))
+    await env.run_until_idle()
+    assert [await env.result(eid) for eid in (first, second)] == ["done", "under way"]
+    (third,) = await started(env, single, ("c",))
+    await env.clock.drive(env.engine.terminate(third, "enough"))
+    await env.settle()
+    assert await env.run(single, "d") == "done"
+
+
+async def test_a_throttle_lets_so_many_pass_in_each_window_in_order(env):
+    eids = await started(env, paced, *[(3,)] * 8)
+    await env.run_until_idle()
+    passed = [await env.result(eid) for eid in eids]
+    minutes = [(one - datetime(2026, 1, 1, tzinfo=UTC)) // timedelta(minutes=1) for one in passed]
+    assert minutes == [0, 0, 0, 1, 1, 1, 2, 2]
+
+
+async def test_a_place_in_a_throttle_passes_by_when_its_owner_is_ended(env):
+    first, second, third = await started(env, paced, *[(1,)] * 3)
+    await env.clock.drive(env.engine.terminate(second, "enough"))
+    await env.run_until_idle()
+    assert (await env.result(third)) - (await env.result(first)) < timedelta(minutes=3)
+
+
+async def test_the_last_of_many_callers_goes_on_when_it_is_quiet(env):
+    eids = [await env.start(calm, after) for after in (1.0, 2.0, 9.0, 40.0)]
+    await env.run_until_idle()
+    assert [await env.result(eid) for eid in eids] == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("name", "mutex ' door' cannot be used"),
+        ("permits", "semaphore 'pool' has permits=0; give 1 to 32"),
+        ("limit", "throttle 'gateway' has limit=0; give at least 1"),
+        ("quiet", "quiet is 0:00:00; give more than zero"),
+    ],
+)
+async def test_wrong_calls_are_refused_and_say_what_to_do(env, what, told):
+    with pytest.raises(ExecutionFailed, match=told):
+        await env.run(bad, what)
