@@ -40,9 +40,18 @@ def _single(mutation: Mutation, workload: str) -> list[Case]:
         calm = next(at_s for at_s, who, _ in cluster.notes if who == "calm")
         for one in cluster.bucket.operations:
             if one.at_s < calm and re.search(mutation.at, f"{one.verb} {one.key}"):
-                found += [Case(workload, seed, ((one.number, fault),), mutation.order) for fault in mutation.faults]
+                found += [Case(workload, seed, strikes, mutation.order) for strikes in _strikes(mutation, one.number)]
     random.Random(mutation.name).shuffle(found)
     return found
+
+
+def _strikes(mutation: Mutation, number: int) -> Iterator[tuple[tuple[int, str], ...]]:
+    for fault in mutation.faults:
+        first, _, second = fault.partition("+")
+        for later in range(1, 9) if second else ():
+            yield (number, first), (number + later, second)
+        if not second:
+            yield ((number, first),)
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=[one.name.replace(" ", "-") for one in MUTATIONS])

@@ -19,7 +19,7 @@ from flowli.adapters.cairndb.ownership import CairnOwnership
 from flowli.cairn.write import Lost, Unknown, Won
 from flowli.domain.entries import FrameCompleted
 from flowli.domain.errors import BackendUnavailable, OutcomeUnknown
-from flowli.domain.ports import Appended, Overtaken
+from flowli.domain.ports import Acquired, Appended
 from flowli.runtime.owner import listener, waits
 from flowli.runtime.owner.channels import ChannelReader
 from flowli.runtime.owner.launcher import Launcher
@@ -40,7 +40,7 @@ class Mutation:
 
     Attributes:
         finds: the invariants that may name it.
-        faults: that are tried one by one; none for storms.
+        faults: that are tried one by one; none for storms. In ``a+b`` the second strikes soon after the first.
         at: verb and key of the operations at which they strike, as a pattern.
         order: of the TTLs.
     """
@@ -195,7 +195,7 @@ def a_claim_is_made_of_two_writes(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SimStore, "put", put)
 
 
-@mutation("L1 L2", "chatter receive send", "freeze-short freeze-between freeze-long", f"{COMMIT}|{CONTROL}")
+@mutation("L1 L2", "turns", "slow slow-long freeze-short", "delete wf/waits", "always-replay")
 def wait_markers_are_deleted_without_condition(patch: pytest.MonkeyPatch) -> None:
     whole = CairnChannel.unmark
 
@@ -238,12 +238,13 @@ def effects_do_not_wait_for_the_barrier(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Launcher, "hold", hold)
 
 
-@mutation("S2 S3 S7 S10 L2", "chatter pause send", "slow freeze-short freeze-between", f"{COMMIT}|{MESSAGE}")
-def a_live_lease_is_taken(patch: pytest.MonkeyPatch) -> None:
+@mutation("S2 S3 S7 S10", "chatter send turns", "slow freeze-short freeze-between", f"{COMMIT}|{MESSAGE}")
+def a_lease_that_another_holds_is_taken_for_ones_own(patch: pytest.MonkeyPatch) -> None:
     whole = CairnOwnership.acquire
 
     async def acquire(self: CairnOwnership, eid: Any, holder: Any, ttl_s: float, **options: Any) -> Any:
-        return await whole(self, eid, holder, ttl_s, **{**options, "force": True})
+        got = await whole(self, eid, holder, ttl_s, **options)
+        return got if isinstance(got, Acquired) else Acquired(got.lease)
 
     patch.setattr(CairnOwnership, "acquire", acquire)
 
@@ -262,7 +263,7 @@ def a_timer_is_deleted_before_its_resume_is_durable(patch: pytest.MonkeyPatch) -
     _no_audit(patch)
 
 
-@mutation("S2 S3 S4 S7 S10 L2", "steps pause parallel", "slow-long slow freeze-long", COMMIT)
+@mutation("S2 S3 S4 S7 S10", "long", "slow-long+die-before slow-long+die-after", COMMIT)
 def an_unclean_takeover_is_not_journaled_first(patch: pytest.MonkeyPatch) -> None:
     async def take_over(services: Any, looked: Any, epoch: int, reasons: Any) -> Any:
         return looked.entries, looked.position
@@ -305,16 +306,19 @@ def a_task_shares_the_fate_of_another(patch: pytest.MonkeyPatch) -> None:
     _no_audit(patch)
 
 
-@mutation("L1 L2 S3", "cancel pause", "die-before die-after freeze-between freeze-long", f"{COMMIT}|swap wf/exec")
+@mutation("L1 L2 S3", "cancel", "die-before", COMMIT)
 def requests_are_cleared_before_their_entry_is_durable(patch: pytest.MonkeyPatch) -> None:
-    whole = listener.Listener._apply
+    whole, under_way = listener.Listener._apply, set()
 
     def apply(self: Any, request: Any) -> None:
-        self._owner.guard.done_with(request.id)
+        guard, ports = self._owner.guard, self._owner.services.ports
+        guard.done_with(request.id)
+        renewing = asyncio.ensure_future(guard.renew(ports))
+        under_way.add(renewing)
+        renewing.add_done_callback(under_way.discard)
         whole(self, request)
 
     patch.setattr(listener.Listener, "_apply", apply)
-    patch.setattr(LeaseGuard, "due", property(lambda self: True))
 
 
 @mutation("S6 S4", "receive send", "refuse", MESSAGE)
@@ -333,23 +337,12 @@ def a_message_is_consumed_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(waits.Waits, "match", match)
 
 
-@mutation("S3 S2", "receive cancel steps", "slow-long", COMMIT)
-def entries_are_appended_after_an_end(patch: pytest.MonkeyPatch) -> None:
-    async def take_over(services: Any, looked: Any, epoch: int, reasons: Any) -> Any:
-        from dataclasses import replace as changed
+@mutation("S3 S2", "receive steps cancel", "die-before die-after vanish", "delete wf/queues|create logs/wf/")
+def an_execution_that_has_ended_is_taken_over(patch: pytest.MonkeyPatch) -> None:
+    whole = run.look
 
-        from flowli.domain.entries import ExecutionResumed, JournalEntry
+    async def look(*args: Any, **options: Any) -> Any:
+        looked = await whole(*args, **options)
+        return replace(looked, verdict=run.Verdict.RUN) if looked.verdict is run.Verdict.ENDED else looked
 
-        position, entries = looked.position, looked.entries
-        while not run.is_clean(looked.fold, epoch):
-            by = services.provenance(epoch=epoch)
-            entry = JournalEntry(ExecutionResumed(epoch, tuple(reasons)), by)
-            result = await services.ports.journal.append(
-                looked.execution.eid, [entry], after=position, epoch=epoch, writer="w"
-            )
-            if not isinstance(result, Overtaken):
-                return (*entries, changed(entry, seq=len(entries) + 1)), result.position
-            position, entries = result.position, (*entries, *result.entries)
-        return entries, position
-
-    patch.setattr(executions, "take_over", take_over)
+    patch.setattr(executions, "look", look)

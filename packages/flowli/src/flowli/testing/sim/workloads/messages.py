@@ -97,6 +97,25 @@ async def _drive_chatter(client: Client) -> None:
         await client.world.sleep(client.world.random().uniform(0.0, 0.4))
 
 
+def _turns(cluster: Cluster) -> Registry:
+    registry = Registry()
+
+    @registry.workflow
+    async def main(ctx: Context) -> list[str]:
+        return [await ctx.receive(channel) for channel in ("a", "b", "a", "b")]
+
+    return registry
+
+
+async def _drive_turns(client: Client) -> None:
+    """On each channel nobody waits between two turns: its marker goes and comes again."""
+    eid = await client.again(lambda: client.engine.start("main", key="k1"))
+    client.expect(eid, Expected((["a0", "b1", "a2", "b3"],)))
+    for name in ("a0", "b1", "a2", "b3"):
+        await client.world.sleep(2.0)
+        await client.again(functools.partial(client.engine.signal, eid, name[0], name, key=name))
+
+
 def _updates(cluster: Cluster) -> Registry:
     registry = Registry()
 
@@ -168,6 +187,7 @@ WORKLOADS = (
     Workload("receive", _receive, _drive_receive),
     Workload("send", _send, _drive_send),
     Workload("chatter", _chatter, _drive_chatter),
+    Workload("turns", _turns, _drive_turns),
     Workload("updates", _updates, _drive_updates, _check_updates),
     Workload("delegate", _delegate, _drive_delegate, roles={"consumer-1": _consume, "consumer-2": _consume}),
 )

@@ -231,6 +231,26 @@ def _check_keyed(cluster: Cluster) -> list[str]:
     return [f"S1: one key led to {len(found)} executions"] if len(found) > 1 else []
 
 
+def _long(cluster: Cluster) -> Registry:
+    registry = Registry()
+
+    async def work(seconds: float) -> float:
+        cluster.effect(f"work for {seconds:g} s")
+        await asyncio.sleep(seconds)
+        return seconds
+
+    @registry.workflow
+    async def main(ctx: Context) -> float:
+        return await ctx.step(work, 0.5) + await ctx.step(work, 12.0)
+
+    return registry
+
+
+async def _drive_long(client: Client) -> None:
+    """A step that takes longer than every lease lasts without renewal."""
+    await drive_one(client, Expected((12.5,)))
+
+
 def _detached(cluster: Cluster) -> Registry:
     registry = Registry()
     policy = RetryPolicy(2, backoff=timedelta(seconds=4), jitter=0.0)
@@ -280,6 +300,7 @@ WORKLOADS = (
     Workload("fan-out", _fan_out, _drive_fan_out),
     Workload("saga", _saga, _drive_saga, _check_saga),
     Workload("keyed", _keyed, _drive_keyed, _check_keyed),
+    Workload("long", _long, _drive_long),
     Workload("detached", _detached, _drive_detached, _check_detached, queues=("default", "gpu")),
 )
 """Steps, retries, timers and children."""
