@@ -107,6 +107,19 @@ async def test_what_the_validator_refuses_does_not_count_and_is_told(bench: Benc
     assert await bench.engine.result(eid) == ["lamp", "chair"]
 
 
+async def test_news_that_are_no_end_leave_an_update_waiting(bench: Bench) -> None:
+    """WAI-18: such as the outcome of a detached step in this process."""
+    eid = await started(bench, "basket", 1)
+    waiting = asyncio.ensure_future(bench.engine.update(eid, "add", "lamp"))
+    await bench.clock.settle()
+    for _ in range(3):
+        bench.engine.hub.changed(eid)
+        await bench.clock.settle()
+    assert not waiting.done()
+    await bench.work(registry=registry)
+    assert await bench.clock.run(waiting) == 1
+
+
 async def test_updates_at_once_each_get_their_own_answer(bench: Bench) -> None:
     eid = await started(bench, "basket", 5)
     engines = [bench.new_engine(name=f"client-{n}") for n in range(5)]
