@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -110,25 +111,32 @@ async def test_a_fan_out_without_a_bound_has_one(fleet: Any, items: int, setting
 
 
 async def test_five_thousand_items_are_bounded_by_default(fleet: Any) -> None:
-    """K31: the size of the case, with default settings."""
+    """K31: the size of the case, with default settings, and a crash half-way."""
     if fleet.kind == "files":
         pytest.skip("what is stored is the same; the test above runs there")
-    peak, running = 0, 0
+    counts = [Counter[str](), Counter[str]()]
+    fleet.current = 0
 
     async def work(n: int) -> int:
-        nonlocal peak, running
-        running += 1
-        peak = max(peak, running)
+        count = counts[fleet.current]
+        count["ran"] += 1
+        count["running"] += 1
+        count["peak"] = max(count["peak"], count["running"])
         await fleet.clock.sleep(1)
-        running -= 1
+        count["running"] -= 1
         return n
 
     @fleet.registry.workflow
     async def fan_out(ctx: Context) -> int:
         return sum(await ctx.gather(*(ctx.step(work, n) for n in range(5000))))
 
-    fleet.process("w").work(sweep=False)
+    first = fleet.process("w").work(sweep=False)
     eid = await fleet.engine.start(fan_out)
-    await fleet.clock.advance(60)
-    assert await fleet.value(eid) == sum(range(5000))
-    assert peak == 100
+    await fleet.clock.advance(25)
+    first.kill()
+    assert 0 < counts[0]["ran"] < 5000
+    fleet.current = 1
+    fleet.process("w-2").work()
+    assert await fleet.value(eid, limit_s=300) == sum(range(5000))
+    assert [count["peak"] for count in counts] == [100, 100]
+    assert counts[0]["ran"] + counts[1]["ran"] <= 5000 + 100, "only what was under way ran again"
