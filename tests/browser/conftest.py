@@ -43,6 +43,13 @@ def needs(found: object, reason: str) -> None:
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
 
 
+async def picture(page: Page, name: str) -> None:
+    """Keep a picture of a page if a folder is named for them."""
+    folder = os.environ.get("FLOWLI_SCREENSHOTS")
+    if folder:
+        await page.screenshot(path=Path(folder) / f"{name.replace('/', '-')}.png")
+
+
 class Office:
     """The processes on one bucket.
 

@@ -9,7 +9,7 @@ import signal
 import pytest
 from playwright.async_api import Page, expect
 
-from .conftest import PATIENCE_MS, Office, Visits
+from .conftest import PATIENCE_MS, Office, Visits, picture
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 expect.set_options(timeout=PATIENCE_MS)
@@ -46,6 +46,7 @@ async def test_an_invoice_is_started_answered_and_watched_until_it_is_paid(visit
     dialog = page.get_by_role("dialog")
     await expect(dialog.get_by_label("Channel")).to_have_value("decision")
     await dialog.get_by_label("Message").fill('{"approved": true, "by": "Ada"}')
+    await picture(page, "a message")
     await dialog.get_by_role("button", name="Send a message").click()
 
     await expect(page.locator("h1 + [data-status]")).to_have_text("completed")
@@ -54,6 +55,7 @@ async def test_an_invoice_is_started_answered_and_watched_until_it_is_paid(visit
     await expect(page.get_by_text("812.50")).to_have_count(0)
     await page.get_by_role("button", name="Show result").click()
     await expect(page.get_by_label("Result", exact=True)).to_contain_text('"paid": "812.50"')
+    await picture(page, "an invoice is paid")
 
 
 async def test_a_review_is_decided_with_its_form(visit: Visits, office: Office):
@@ -80,7 +82,9 @@ async def test_the_explanation_tells_that_a_worker_died_and_another_one_goes_on(
     first = office.worker("printer", queue="letters")
     await expect(page.locator("[data-fid='root/read#1']")).to_contain_text("running")
     first.send_signal(signal.SIGKILL)
-    await expect(panel).to_contain_text("printer")
+    await expect(panel).to_contain_text("has not renewed its lease")
+    await expect(panel).to_contain_text("Worker printer")
+    await picture(page, "a worker died")
     office.worker("second printer", queue="letters")
     with pipe.open("w") as file:
         file.write("Dear Ada")
@@ -112,6 +116,7 @@ async def test_several_are_paused_after_a_dry_run(visit: Visits, office: Office)
     dialog = page.get_by_role("dialog")
     await expect(dialog.get_by_text("will be touched")).to_have_count(2)
     await dialog.get_by_label("Reason").fill("the books are closed")
+    await picture(page, "a dry run")
     await dialog.get_by_role("button", name="Pause 2").click()
     await expect(dialog.get_by_role("cell", name="done")).to_have_count(2)
     await dialog.get_by_role("button", name="Done").click()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from playwright.async_api import Page, expect
 
-from .conftest import PATIENCE_MS, Office, Visits
+from .conftest import PATIENCE_MS, Office, Visits, picture
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 expect.set_options(timeout=PATIENCE_MS)
@@ -22,9 +19,7 @@ RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"
 async def look(page: Page, axe: str, name: str) -> list[str]:
     """What is wrong with a page that is shown; a picture of it if a folder is named for them."""
     await expect(page.locator("[aria-busy=true]")).to_have_count(0)
-    folder = os.environ.get("FLOWLI_SCREENSHOTS")
-    if folder:
-        await page.screenshot(path=Path(folder) / f"{name.replace('/', '-')}.png")
+    await picture(page, name)
     if not await page.evaluate("() => 'axe' in window"):
         await page.evaluate(axe)
     found = await page.evaluate("rules => axe.run(document, rules)", RULES)
