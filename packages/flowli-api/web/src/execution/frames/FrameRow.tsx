@@ -1,5 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import type { Execution } from "@/api/types";
+import { Took } from "@/parts/Took";
 import { duration } from "@/parts/times";
 import { tone } from "@/parts/tone";
 import { FrameDetail } from "./FrameDetail";
@@ -17,7 +18,6 @@ interface Props {
 export function FrameRow({ row, execution, open, onToggle }: Props) {
   const { node, depth, left, width } = row;
   const attempts = node.attempts.length;
-  const took = node.ended_at ? duration(node.took_s) : `${duration(Math.max(1, Math.floor(node.took_s)))}…`;
   return (
     <li className={classes.row} data-open={open} data-fid={node.fid} data-status={node.status}>
       <button type="button" className={classes.line} aria-expanded={open} onClick={onToggle}>
@@ -37,7 +37,9 @@ export function FrameRow({ row, execution, open, onToggle }: Props) {
         <span className={classes.state} data-tone={tone(node.status)}>
           {node.status}
         </span>
-        <span className={classes.took}>{took}</span>
+        <span className={classes.took}>
+          {node.ended_at ? duration(node.took_s) : <Took from={node.started_at} to={null} />}
+        </span>
       </button>
       {open && <FrameDetail node={node} execution={execution} />}
     </li>
