@@ -51,6 +51,20 @@ def test_embedding(runner, docs, capsys):
     assert "pending\n1 tasks\njuly.pdf" in printed
 
 
+def test_observing(runner, docs, capsys):
+    runner.run(docs / "how-to" / "observe.md")
+    assert "greet completed" in capsys.readouterr().out
+
+
+def test_subscriptions(runner, docs, capsys):
+    runner.run(docs / "how-to" / "subscriptions.md")
+    assert "pay failed" in capsys.readouterr().out
+
+
+def test_metrics(runner, docs):
+    runner.run(docs / "how-to" / "metrics.md")
+
+
 def test_finding_out_why_it_is_stuck(runner, docs):
     runner.run(docs / "how-to" / "find-out-why-it-is-stuck.md")
 

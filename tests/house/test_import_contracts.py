@@ -26,6 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "flowli.adapters": {"flowli.stores", "flowli.cairn", "flowli.domain", *BESIDE, *HOOKS},
     "flowli.runtime": {"flowli.domain", *BESIDE, *HOOKS},
     "flowli.runtime.engine.extending": {"flowli.runtime", "flowli._suggest", "flowli.patterns", *HOOKS},  # for a type
+    "flowli.telemetry": {"flowli.runtime", "flowli.cairn", "flowli.domain", *BESIDE},
     "flowli.client": {"flowli.runtime", "flowli.adapters", "flowli.domain", *BESIDE},
     # for types only, see below
     "flowli.descriptors": {"flowli.cairn.store", "flowli.domain.ports", "flowli.runtime", "flowli.world"},

@@ -73,6 +73,7 @@ COMMANDS: tuple[CoreCommand, ...] = (
     CoreCommand(
         "dead-letters", _OPERATE, "List, retry and drop what was set aside", "operate.dead_letters:dead_letters"
     ),
+    CoreCommand("subscriptions", _OPERATE, "Tell others of changes by webhook", "operate.subscriptions:subscriptions"),
     CoreCommand("export", _OPERATE, "Write executions to a file", "portable.exporting:export"),
     CoreCommand("import", _OPERATE, "Take executions in from a file", "portable.importing:import_executions"),
     CoreCommand("explain", _LOOK, "Say why an execution stands still, and what moves it", "inspect.explain:explain"),

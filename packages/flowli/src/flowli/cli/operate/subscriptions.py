@@ -1,0 +1,138 @@
+"""``flowli subscriptions``: who is told of changes outside, how far behind they are, what could not be told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from flowli.cli.jobs.stopping import draining
+from flowli.cli.options import common, engine_options
+from flowli.cli.session import Session, operator, run
+from flowli.cli.shell import FlowliCommand, FlowliParts
+
+if TYPE_CHECKING:
+    from flowli.cli.render.screen import Cell
+    from flowli.domain.data import Data
+    from flowli.runtime.observe.listing import SubscriptionView
+
+__all__ = ["subscriptions"]
+
+
+@click.group(cls=FlowliParts, invoke_without_command=True)
+@common()
+@click.pass_context
+def subscriptions(context: click.Context) -> None:
+    """List the subscriptions: who delivers, how far behind, what was put among the dead letters."""
+    if context.invoked_subcommand is None:
+        run(_list)
+
+
+@subscriptions.command("list", cls=FlowliCommand, under="subscriptions")
+@common()
+def list_all() -> None:
+    """List the subscriptions."""
+    run(_list)
+
+
+@subscriptions.command("run", cls=FlowliCommand, under="subscriptions")
+@click.argument("name", metavar="NAME")
+@click.option("--url", required=True, metavar="URL", help="Where each change is posted, as a CloudEvent.")
+@click.option("--secret", required=True, metavar="TEXT", help="Signs each request; better set in the environment.")
+@click.option("--change", "changes", multiple=True, metavar="CHANGE", help="Only this change; repeatable.")
+@click.option("--workflow", "workflows", multiple=True, metavar="NAME", help="Only of this workflow; repeatable.")
+@click.option("--once", is_flag=True, help="Deliver what there is now, and exit.")
+@engine_options
+@common()
+def run_one(name: str, url: str, secret: str, changes: tuple[str, ...], workflows: tuple[str, ...], once: bool) -> None:
+    """Post every change of an execution to a webhook, at least once and in order per execution.
+
+    Any number of processes may run one NAME: one delivers at a time, another one follows it. It needs no --app.
+    """
+
+    async def body(session: Session) -> None:
+        from flowli.runtime.observe.events import Change
+        from flowli.runtime.observe.subscription import Subscription
+        from flowli.runtime.observe.webhook import Webhook
+
+        wanted = [_change(one, [known.value for known in Change]) for one in changes]
+        subscription = Subscription(
+            name,
+            Webhook(url, secret, source=session.storage or "/flowli"),
+            changes=[Change(one) for one in wanted] or None,
+            workflows=workflows or None,
+            ttl_s=session.engine.config.task_ttl_s,
+        )
+        await session.check_bucket()
+        if once:
+            _delivered(session, name, await subscription.deliver(session.engine))
+            return
+        with draining(subscription.stop, session.engine.config.grace_s):
+            await subscription.run(session.engine)
+
+    run(body, log="info")
+
+
+@subscriptions.command("rm", cls=FlowliCommand, under="subscriptions")
+@click.argument("name", metavar="NAME")
+@common()
+def remove(name: str) -> None:
+    """Forget NAME and how far it is. Run again, it begins at the beginning."""
+
+    async def body(session: Session) -> None:
+        from flowli.domain.provenance import Provenance
+        from flowli.runtime.observe.listing import remove_subscription
+
+        services = session.engine.services
+        await remove_subscription(services, name, Provenance(operator(), services.site, services.world.now()))
+        if session.screen.json_wanted:
+            session.screen.json({"name": name, "removed": True})
+        else:
+            session.screen.line(f"{name}  removed")
+
+    run(body)
+
+
+def _change(text: str, known: list[str]) -> str:
+    from flowli._suggest import near
+    from flowli.cli.exits import CommandFailed, ExitCode
+
+    if text not in known:
+        raise CommandFailed(f"there is no change {text!r}{near(text, known) or '.'}", ExitCode.USAGE)
+    return text
+
+
+def _delivered(session: Session, name: str, delivered: int | None) -> None:
+    if session.screen.json_wanted:
+        session.screen.json({"name": name, "delivered": delivered})
+    elif delivered is None:
+        session.screen.line(f"{name}  another process delivers")
+    else:
+        session.screen.line(f"{name}  {delivered} delivered")
+
+
+async def _list(session: Session) -> None:
+    from flowli.runtime.observe.listing import list_subscriptions
+
+    found = await list_subscriptions(session.engine.services)
+    if session.screen.json_wanted:
+        session.screen.json([_data(one) for one in found])
+    elif not found:
+        session.screen.note("flowli: there is no subscription")
+    else:
+        rows: list[list[Cell]] = [
+            [
+                one.name,
+                one.holder or "-",
+                str(one.done),
+                str(one.behind),
+                (str(len(one.dead)), "red" if one.dead else ""),
+            ]
+            for one in found
+        ]
+        session.screen.table(("SUBSCRIPTION", "DELIVERED BY", "DONE UP TO", "BEHIND", "DEAD"), rows)
+
+
+def _data(one: SubscriptionView) -> dict[str, Data]:
+    dead: list[Data] = [dict(letter) for letter in one.dead]
+    return {"name": one.name, "holder": one.holder, "done": one.done, "behind": one.behind, "dead": dead}
