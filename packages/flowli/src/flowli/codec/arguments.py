@@ -9,7 +9,7 @@ from typing import Any, cast
 from flowli._suggest import near
 from flowli.codec.hints import Hint, is_plain
 from flowli.codec.plain import Refused, copy
-from flowli.codec.signatures import Callee, callee
+from flowli.codec.signatures import Callee, callee, optional
 from flowli.codec.values import from_data, to_data
 from flowli.domain.data import Data
 from flowli.domain.errors import BadArguments, InvalidValue
@@ -47,11 +47,19 @@ def arguments(
         InvalidValue: one of them cannot be recorded; with its path (``args.items[3].price``).
     """
     target = _callee(fn, skip_first)
+    checking = skip_first if strict is None else strict
+    if not kwargs and target.places is not None and target.needed <= len(args) <= len(target.places):
+        # nearly every call of a step; to bind it takes longer than all the rest
+        return {
+            "args": [
+                _record(value, hint, name, checking) for value, (name, hint) in zip(args, target.places, strict=False)
+            ],
+            "kwargs": {},
+        }
     try:
         bound = target.signature.bind(*args, **kwargs)
     except TypeError:
         raise BadArguments(_problem(target, args, kwargs)) from None
-    checking = skip_first if strict is None else strict
     positional = [
         _record(value, hint, name, checking)
         for value, (name, hint) in zip(bound.args, _positions(target), strict=False)
@@ -97,7 +105,7 @@ def _positions(target: Callee) -> Iterator[tuple[str, Hint]]:
         if parameter.kind is Parameter.VAR_POSITIONAL:
             rest = (name, hint)
         elif parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
-            yield name, _optional(parameter, hint)
+            yield name, optional(parameter, hint)
     while True:
         yield rest
 
@@ -105,14 +113,9 @@ def _positions(target: Callee) -> Iterator[tuple[str, Hint]]:
 def _named(target: Callee, name: str) -> Hint:
     found = target.signature.parameters.get(name)
     if found is not None and found.kind is not Parameter.VAR_KEYWORD:
-        return _optional(found, target.hints.get(name, Any))
+        return optional(found, target.hints.get(name, Any))
     rest = (p.name for p in target.signature.parameters.values() if p.kind is Parameter.VAR_KEYWORD)
     return target.hints.get(next(rest, ""), Any)
-
-
-def _optional(parameter: inspect.Parameter, hint: Any) -> Hint:
-    """``x: int = None`` takes None, as its author meant."""
-    return hint | None if parameter.default is None else hint
 
 
 def _record(value: object, hint: Hint, name: str, strict: bool) -> Data:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from flowli.codec.hints import Hint
 
-__all__ = ["Callee", "callee", "return_hint"]
+__all__ = ["Callee", "callee", "optional", "return_hint"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,14 @@ class Callee:
         name: for messages.
         signature: its parameters.
         hints: the annotation of each parameter, and of ``return``; ``Any`` where there is none that can be resolved.
+        places: name and hint of each parameter, if all of them can be given by place; ``needed`` of them must be.
     """
 
     name: str
     signature: inspect.Signature
     hints: Mapping[str, Hint]
+    places: tuple[tuple[str, Hint], ...] | None = None
+    needed: int = 0
 
     def without_first(self) -> Callee:
         """The same without its first parameter, the context."""
@@ -73,7 +76,18 @@ def _look(fn: Callable[..., object]) -> Callee:
     hints = _hints(plain)
     if isinstance(made, type):
         hints["return"] = made  # calling a class gives an instance of it
-    return Callee(getattr(fn, "__name__", type(fn).__name__), signature, hints)
+    parameters = signature.parameters.values()
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    places = None
+    if all(parameter.kind in by_place for parameter in parameters):
+        places = tuple((one.name, optional(one, hints.get(one.name, Any))) for one in parameters)
+    needed = sum(parameter.default is inspect.Parameter.empty for parameter in parameters)
+    return Callee(getattr(fn, "__name__", type(fn).__name__), signature, hints, places, needed)
+
+
+def optional(parameter: inspect.Parameter, hint: Any) -> Hint:
+    """The hint of a parameter: ``x: int = None`` takes None, as its author meant."""
+    return hint | None if parameter.default is None else hint
 
 
 def _hints(fn: Any) -> dict[str, Hint]:

@@ -88,7 +88,7 @@ class WorkCalls(ContextBase):
             StepFailed: attempts ran out or the error was not retryable (when awaited).
             UsageError: the arguments do not fit or cannot be recorded, or a detached step is not registered.
         """
-        options = {option: kwargs.pop(option) for option in _STEP_OPTIONS if option in kwargs}
+        options = {option: kwargs.pop(option) for option in _STEP_OPTIONS if option in kwargs} if kwargs else {}
         name = check_name("step", options.get("name") or _function_name(fn))
         data = codec.arguments(fn, args, kwargs, skip_first=False)
         hint = codec.return_hint(fn)
