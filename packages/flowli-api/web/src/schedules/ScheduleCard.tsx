@@ -1,4 +1,5 @@
 import { Button, Group, SimpleGrid, Text, Title } from "@mantine/core";
+import { useNavigate } from "react-router";
 import { useMay } from "@/api/may";
 import { useWrite } from "@/api/writes";
 import { ShortId } from "@/parts/ShortId";
@@ -11,8 +12,10 @@ import type { When as Rule, Schedule } from "./types";
 /** One schedule: when it starts what, its next slots, its last runs. */
 export function ScheduleCard({ schedule: one }: { schedule: Schedule }) {
   const manage = useMay()("schedules:manage");
-  const write = useWrite({ done: "Done" });
-  const act = (verb: string) => write.mutate({ path: `v1/schedules/${one.id}/${verb}`, body: {} });
+  const navigate = useNavigate();
+  const write = useWrite({ done: one.paused ? "It goes on with its next slot" : "Paused" });
+  const start = useWrite<{ eid: string }>({ done: "Started", onDone: ({ eid }) => navigate(`/executions/${eid}`) });
+  const path = `v1/schedules/${one.id}`;
   return (
     <section className="card" aria-label={`Schedule ${one.id}`}>
       <Group justify="space-between" p="sm" pb={0} gap="xs">
@@ -24,10 +27,20 @@ export function ScheduleCard({ schedule: one }: { schedule: Schedule }) {
         </Group>
         {manage && (
           <Group gap="xs">
-            <Button size="xs" variant="default" onClick={() => act("run")}>
+            <Button
+              size="xs"
+              variant="default"
+              loading={start.isPending}
+              onClick={() => start.mutate({ path: `${path}/run`, body: {} })}
+            >
               Run now
             </Button>
-            <Button size="xs" variant="default" onClick={() => act(one.paused ? "resume" : "pause")}>
+            <Button
+              size="xs"
+              variant="default"
+              loading={write.isPending}
+              onClick={() => write.mutate({ path: `${path}/${one.paused ? "resume" : "pause"}`, body: {} })}
+            >
               {one.paused ? "Resume" : "Pause"}
             </Button>
           </Group>
