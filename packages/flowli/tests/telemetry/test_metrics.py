@@ -21,7 +21,7 @@ from flowli.stores.memory import MemoryStore
 from flowli.telemetry.instruments import OTHER, Instruments, meter_of
 from flowli.telemetry.metrics import Metrics, RequestMetrics
 from flowli.telemetry.names import METRICS
-from flowli.telemetry.queues import queue_load, show_queues
+from flowli.telemetry.queues import queue_load
 from flowli.telemetry.scrape import Scrape
 
 ROOT = Path(__file__).parents[4]
@@ -57,7 +57,7 @@ class Scraped:
     def labels(self, name: str) -> set[str]:
         mine = [one for one in self.samples if one.name in (name, f"{name}_count")]
         assert mine, f"{name} was not scraped"
-        return {label for one in mine for label in one.labels if not label.startswith("otel_scope_")}
+        return {label for one in mine for label in one.labels}
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ async def all_measured(scrape: Scrape) -> None:
     async with Engine(backend.ports, Site.local("w"), registry=registry, config=config, observers=[metrics]) as engine:
         now = engine.world.now()
         await engine.start(works)
-        await show_queues(engine.ports, ["default"], now, to)
+        (await queue_load(engine.ports, "default", now)).show(to)
         async with engine.worker() as worker:
             await worker.run_until_idle()
             await engine.sweeper().sweep_once()

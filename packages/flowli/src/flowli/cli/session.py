@@ -17,6 +17,7 @@ from flowli.cli.render.screen import Screen
 if TYPE_CHECKING:
     import click
 
+    from flowli.cairn.observe import RequestObserver
     from flowli.descriptors import Backend
     from flowli.domain.data import Data
     from flowli.domain.ids import Eid
@@ -89,6 +90,7 @@ def run(
     worker_id: str | None = None,
     log: str = "warning",
     create: bool = False,
+    requests: RequestObserver | None = None,
 ) -> None:
     """Open a session, run ``body`` in it on a fresh event loop, close it.
 
@@ -98,6 +100,7 @@ def run(
         worker_id: names this process in everything it writes.
         log: log level unless ``--log-level`` says otherwise.
         create: a bucket folder that does not exist is made; otherwise it is refused, for its name may be misspelt.
+        requests: told of every request to the bucket that ``--storage`` names.
     """
     from flowli.log import configure
 
@@ -106,7 +109,7 @@ def run(
 
     async def main() -> None:
         app = await _application(found, needs_app, uses_app)
-        async with _opened(found, app, worker_id, create=create) as session:
+        async with _opened(found, app, worker_id, create=create, requests=requests) as session:
             await body(session)
 
     run_loop(main())
@@ -149,7 +152,12 @@ async def opened_session(context: click.Context) -> AsyncIterator[Session]:
 
 @asynccontextmanager
 async def _opened(
-    found: Settings, app: Registry | Engine | None, worker_id: str | None, *, create: bool
+    found: Settings,
+    app: Registry | Engine | None,
+    worker_id: str | None,
+    *,
+    create: bool,
+    requests: RequestObserver | None = None,
 ) -> AsyncIterator[Session]:
     from flowli.domain.provenance import Site
     from flowli.runtime import Engine, Registry
@@ -167,17 +175,17 @@ async def _opened(
         raise CommandFailed(message, ExitCode.USAGE, "NoStorage")
     site = Site.local(worker_id or f"cli-{os.getpid()}")
     registry = Registry() if app is None else app
-    async with _backend(found.storage if create else _existing(found.storage)) as backend:
+    async with _backend(found.storage if create else _existing(found.storage), requests) as backend:
         engine = Engine(backend.ports, site, registry=registry, config=_config(found))
         yield Session(engine, screen, found, backend.url, has_app=app is not None)
         await engine.close()  # not after an error: what could not be announced would be waited for
 
 
 @asynccontextmanager
-async def _backend(url: str) -> AsyncIterator[Backend]:
+async def _backend(url: str, requests: RequestObserver | None) -> AsyncIterator[Backend]:
     from flowli.adapters import open_backend
 
-    backend = open_backend(url)
+    backend = open_backend(url, requests=requests)
     try:
         yield backend
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from flowli.domain.errors import UsageError
@@ -15,6 +15,7 @@ OTHER = "other"
 """Stands for every value of a label beyond those that are kept apart."""
 
 _VALUES = 200
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200)
 
 
 class _Adds(Protocol):
@@ -35,7 +36,9 @@ class MeterLike(Protocol):
     def create_counter(self, name: str, unit: str, description: str) -> _Adds:
         """A counter."""
 
-    def create_histogram(self, name: str, unit: str, description: str) -> _Records:
+    def create_histogram(
+        self, name: str, unit: str, description: str, *, explicit_bucket_boundaries_advisory: Sequence[float]
+    ) -> _Records:
         """A histogram."""
 
     def create_gauge(self, name: str, unit: str, description: str) -> _Sets:
@@ -58,7 +61,9 @@ class Instruments:
             one.name: meter.create_counter(one.name, one.unit, one.help) for one in METRICS if one.kind == "counter"
         }
         self._histograms = {
-            one.name: meter.create_histogram(one.name, one.unit, one.help) for one in METRICS if one.kind == "histogram"
+            one.name: meter.create_histogram(one.name, one.unit, one.help, explicit_bucket_boundaries_advisory=_SECONDS)
+            for one in METRICS
+            if one.kind == "histogram"
         }
         self._gauges = {
             one.name: meter.create_gauge(one.name, one.unit, one.help) for one in METRICS if one.kind == "gauge"
@@ -102,5 +107,5 @@ def meter_of(provider: object = None) -> MeterLike:
         raise UsageError(
             "metrics go through opentelemetry-api, which is not installed. Run: pip install 'flowli[otel]'"
         ) from None
-    meter: MeterLike = metrics.get_meter("flowli", meter_provider=provider)  # type: ignore[arg-type, assignment]
+    meter: MeterLike = metrics.get_meter("flowli", meter_provider=provider)  # type: ignore[arg-type]
     return meter

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from flowli.domain.ports import Ports
 from flowli.telemetry.instruments import Instruments
 from flowli.timestamp import Timestamp
 
-__all__ = ["QueueLoad", "queue_load", "show_queues"]
+__all__ = ["QueueLoad", "queue_load"]
 
 _COUNTED = 1000
 
@@ -29,6 +28,12 @@ class QueueLoad:
     lag_s: float
     desired_workers: int
 
+    def show(self, instruments: Instruments) -> None:
+        """Set the gauges of this queue."""
+        instruments.gauge("flowli.queue.backlog", self.backlog, self.queue)
+        instruments.gauge("flowli.queue.lag", self.lag_s, self.queue)
+        instruments.gauge("flowli.queue.desired_workers", self.desired_workers, self.queue)
+
 
 async def queue_load(ports: Ports, queue: str, now: Timestamp, *, concurrency: int = 50) -> QueueLoad:
     """Look at one queue: one listing.
@@ -42,15 +47,3 @@ async def queue_load(ports: Ports, queue: str, now: Timestamp, *, concurrency: i
     since = [task.cause_at if task.not_before is None else max(task.cause_at, task.not_before) for task in waiting]
     lag_s = max(0.0, (now.us - min(since).us) / 1_000_000) if since else 0.0
     return QueueLoad(queue, len(waiting), lag_s, -(-(len(waiting) + held) // concurrency))
-
-
-async def show_queues(
-    ports: Ports, queues: Iterable[str], now: Timestamp, instruments: Instruments, *, concurrency: int = 50
-) -> list[QueueLoad]:
-    """Look at queues, and set their gauges."""
-    loads = [await queue_load(ports, queue, now, concurrency=concurrency) for queue in queues]
-    for load in loads:
-        instruments.gauge("flowli.queue.backlog", load.backlog, load.queue)
-        instruments.gauge("flowli.queue.lag", load.lag_s, load.queue)
-        instruments.gauge("flowli.queue.desired_workers", load.desired_workers, load.queue)
-    return loads

@@ -46,7 +46,7 @@ class Scrape:
         except ImportError:
             return None
         own = CollectorRegistry()
-        reader = PrometheusMetricReader(disable_target_info=True, registry=own)
+        reader = PrometheusMetricReader(disable_target_info=True, scope_info_enabled=False, registry=own)
         return cls(MeterProvider(metric_readers=[reader]), own)
 
     def text(self) -> str:

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import click
 
+from flowli.cli.jobs.health import Pages, health_options
 from flowli.cli.jobs.report import counts
 from flowli.cli.jobs.stopping import draining
 from flowli.cli.options import common, engine_options
@@ -20,15 +21,17 @@ __all__ = ["sweeper"]
 @click.option("--interval", type=DURATION, default="1s", show_default=True, help="Time between two passes.")
 @click.option("--once", is_flag=True, help="Do one pass, print what it did, and exit.")
 @click.option("--eid", metavar="EID", help="Look after this execution only, at once, and exit.")
+@health_options
 @engine_options
 @common()
-def sweeper(interval: timedelta, once: bool, eid: str | None) -> None:
+def sweeper(interval: timedelta, once: bool, eid: str | None, health_port: int | None, health_host: str) -> None:
     """Fire the timers that are due, and recover what a crash left behind.
 
     One sweeper is enough for a bucket, two do no harm. Without any, nothing that sleeps, times out or waits for a
     retry ever wakes. It needs no --app. With --eid it puts the task that moves an execution of which nobody was told
     that it can go on.
     """
+    pages = Pages.at(health_host, health_port)
 
     async def body(session: Session) -> None:
         await session.check_bucket()
@@ -39,10 +42,11 @@ def sweeper(interval: timedelta, once: bool, eid: str | None) -> None:
         if once:
             counts(session.screen, await sweeping.sweep_once())
             return
-        with draining(sweeping.stop, session.engine.config.grace_s):
-            await sweeping.run(interval_s=interval.total_seconds())
+        async with pages.shown(session, None):
+            with draining(sweeping.stop, session.engine.config.grace_s):
+                await sweeping.run(interval_s=interval.total_seconds())
 
-    run(body, log="info", create=True)
+    run(body, log="info", create=True, requests=pages.requests)
 
 
 async def _look_after(session: Session, text: str) -> None:

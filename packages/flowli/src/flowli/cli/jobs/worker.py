@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flowli.cli.jobs.health import Pages, health_options
 from flowli.cli.jobs.stopping import draining
 from flowli.cli.options import common, engine_options
 from flowli.cli.session import Session, run
@@ -44,10 +45,17 @@ __all__ = ["worker"]
 )
 @click.option("--with-sweeper", is_flag=True, help="Run a sweeper in the same process.")
 @click.option("--until-idle", is_flag=True, help="Exit when nothing is ready to run.")
+@health_options
 @engine_options
 @common()
 def worker(
-    queues: tuple[str, ...], concurrency: int, worker_id: str | None, with_sweeper: bool, until_idle: bool
+    queues: tuple[str, ...],
+    concurrency: int,
+    worker_id: str | None,
+    with_sweeper: bool,
+    until_idle: bool,
+    health_port: int | None,
+    health_host: str,
 ) -> None:
     """Run the executions of the application --app.
 
@@ -55,6 +63,7 @@ def worker(
     suspended, the rest is finished or given back within --grace; then the exit code is 0. A second signal quits at
     once. A worker that dies in any way loses no finished step: another one goes on.
     """
+    pages = Pages.at(health_host, health_port)
 
     async def body(session: Session) -> None:
         engine = session.engine
@@ -62,13 +71,26 @@ def worker(
         names = tuple(dict.fromkeys(queues))
         working = engine.worker(names, concurrency=concurrency, sweeper=with_sweeper)
         _tell(session, names)
-        if until_idle:
-            await _until_idle(working, engine.config.grace_s)
-        else:
-            with draining(working.stop, engine.config.grace_s):
+        async with pages.shown(session, names, concurrency) as drains:
+            if until_idle:
+                await _until_idle(working, engine.config.grace_s)
+                return
+
+            def stop() -> None:
+                drains()
+                working.stop()
+
+            with draining(stop, engine.config.grace_s):
                 await working.run()
 
-    run(body, needs_app="worker", worker_id=worker_id or _local_id(), log="info", create=True)
+    run(
+        body,
+        needs_app="worker",
+        worker_id=worker_id or _local_id(),
+        log="info",
+        create=True,
+        requests=pages.requests,
+    )
 
 
 def _tell(session: Session, queues: tuple[str, ...]) -> None:
