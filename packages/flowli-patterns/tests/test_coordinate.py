@@ -175,6 +175,27 @@ async def test_a_singleton_turns_the_others_away_until_it_has_ended(env):
     assert await env.run(single, "d") == "done"
 
 
+async def test_who_stops_waiting_for_a_permit_leaves_nothing_behind(env):
+    first, second, third = await started(env, pooled, ("a", 600.0, 1), ("b", 10.0, 1), ("c", 10.0, 1))
+    await env.clock.drive(env.engine.cancel(second, "enough"))
+    await env.settle()
+    assert str((await env.status(second)).status) == "cancelled"
+    await env.clock.drive(env.engine.cancel(first, "enough"))
+    await env.run_until_idle()
+    assert await env.result(third) == 0
+    assert inside == []
+
+
+async def test_who_is_cancelled_while_it_asks_for_a_singleton_leaves_nothing_behind(env):
+    first, second = await started(env, single, ("a", 600.0), ("b",))
+    await env.clock.drive(env.engine.cancel(second, "enough"))
+    await env.settle()
+    await env.clock.drive(env.engine.cancel(first, "enough"))
+    await env.settle()
+    assert [str((await env.status(eid)).status) for eid in (first, second)] == ["cancelled"] * 2
+    assert await env.run(single, "c", 5.0) == "done"
+
+
 async def test_a_throttle_lets_so_many_pass_in_each_window_in_order(env):
     eids = await started(env, paced, *[(3,)] * 8)
     await env.run_until_idle()

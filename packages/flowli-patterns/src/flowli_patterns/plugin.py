@@ -106,9 +106,18 @@ def _router() -> object:
     return router
 
 
+def _schedule_router() -> object:
+    from flowli_patterns.schedule.api import router
+
+    return router
+
+
 def flowli_api_routers() -> list[ApiRouterType]:
-    """What the HTTP service has under ``/v1/reviews``."""
-    return [ApiRouterType("reviews", "List, decide and delegate reviews", _router)]
+    """What the HTTP service has under ``/v1/reviews`` and ``/v1/schedules``."""
+    return [
+        ApiRouterType("reviews", "List, decide and delegate reviews", _router),
+        ApiRouterType("schedules", "Define, pause and look at schedules", _schedule_router),
+    ]
 
 
 def _open_review() -> Explainer:

@@ -12,13 +12,14 @@ from flowli.cli.options import common
 from flowli.cli.session import Session, operator, run
 from flowli.cli.shell import FlowliCommand
 from flowli.cli.values import json_value, key_values
+from flowli_patterns.schedule.shown import view_data
 
 if TYPE_CHECKING:
     from flowli.domain.data import Data
     from flowli_patterns.schedule.verbs import Schedules, ScheduleView
     from flowli_patterns.schedule.when import When
 
-__all__ = ["schedules", "view_data"]
+__all__ = ["schedules"]
 
 _INSTANT = "an instant with its zone, such as 2026-01-31T23:59:59Z"
 
@@ -68,20 +69,6 @@ def _show(session: Session, view: ScheduleView) -> None:
         screen.line(f"  ran   {one.slot}  {one.eid}")
     for slot in view.next:
         screen.line(f"  next  {slot}")
-
-
-def view_data(view: ScheduleView) -> dict[str, Data]:
-    """A schedule in its JSON form."""
-    return {
-        **view.schedule.to_data(),
-        "revision": view.revision,
-        "decided_upto": str(view.decided_upto),
-        "next": [str(slot) for slot in view.next],
-        "runs": [{"slot": str(one.slot), "eid": str(one.eid)} for one in view.runs],
-        "running": view.running,
-        "left_out": view.left_out,
-        "why": view.why,
-    }
 
 
 @schedules.command("list", cls=FlowliCommand)

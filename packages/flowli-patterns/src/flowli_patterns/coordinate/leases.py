@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from flowli import Context
 from flowli.domain.errors import UsageError
 from flowli_patterns._shield import finish
 from flowli_patterns._times import Seconds, positive
 from flowli_patterns.coordinate.names import checked
-
-if TYPE_CHECKING:
-    from flowli.runtime.context.leases import NamedLease
 
 __all__ = ["Held", "mutex", "semaphore", "singleton"]
 
@@ -81,13 +78,15 @@ async def semaphore(ctx: Context, name: str, permits: int) -> AsyncIterator[Held
     if not 1 <= permits <= _MOST:
         raise UsageError(f"semaphore '{name}' has permits={permits}; give 1 to {_MOST}, or a limit on a queue for more")
     leases = [ctx.lease(f"semaphore:{name}:{number}") for number in range(permits)]
-    async with ctx.lease(f"semaphore:{name}:line"):
-        # only who is first in the line asks for the permits, so that nobody is passed by
-        permit = await _first(leases)
+    permit: int | None = None
     try:
+        async with ctx.lease(f"semaphore:{name}:line"):
+            # only who is first in the line asks for the permits, so that nobody is passed by
+            permit = await _first(leases)
         yield Held(name, leases[permit].epoch, permit)
     finally:
-        await finish(leases[permit].__aexit__(None, None, None))
+        if permit is not None:
+            await leases[permit].__aexit__(None, None, None)
 
 
 @asynccontextmanager
@@ -111,30 +110,39 @@ async def singleton(ctx: Context, name: str, *, patience: Seconds = 10.0) -> Asy
     """
     lease = ctx.lease(f"singleton:{checked('singleton', name)}")
     limit = positive("patience", patience)
-    entering, waiting = (
-        asyncio.ensure_future(lease.__aenter__()),
-        asyncio.ensure_future(_nap(ctx, limit.total_seconds())),
-    )
+    entering = _entering(lease)
+    waiting = asyncio.ensure_future(_nap(ctx, limit.total_seconds()))
+    either: list[asyncio.Future[Any]] = [entering, waiting]
     try:
-        await asyncio.wait([entering, waiting], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        await finish(_let_go([lease], [entering], None))
+        raise
     finally:
         waiting.cancel()
-        if not entering.done():
-            entering.cancel()  # which leaves the line
-        await finish(_settled(entering))
-    if entering.cancelled():
+    if not entering.done():
+        entering.cancel()  # which leaves the line
+    taken, cancelled = await finish(_settled(entering))
+    if cancelled:
+        await finish(_let_go([lease], [entering], None))
+        raise asyncio.CancelledError
+    if not taken and entering.cancelled():
         yield None
         return
     entering.result()
     try:
         yield Held(name, lease.epoch)
     finally:
-        await finish(lease.__aexit__(None, None, None))
+        await lease.__aexit__(None, None, None)
 
 
-async def _first(leases: Sequence[NamedLease]) -> int:
+def _entering(lease: AbstractAsyncContextManager[object]) -> asyncio.Future[object]:
+    return asyncio.ensure_future(lease.__aenter__())
+
+
+async def _first(leases: Sequence[AbstractAsyncContextManager[object]]) -> int:
     """Take one of them, whichever is free first, and none of the others."""
-    entering = [asyncio.ensure_future(one.__aenter__()) for one in leases]
+    entering = [_entering(one) for one in leases]
     try:
         await asyncio.wait(entering, return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
@@ -151,7 +159,7 @@ async def _first(leases: Sequence[NamedLease]) -> int:
 
 
 async def _let_go(
-    leases: Sequence[NamedLease], entering: Sequence[asyncio.Future[NamedLease]], keep: int | None
+    leases: Sequence[AbstractAsyncContextManager[object]], entering: Sequence[asyncio.Future[object]], keep: int | None
 ) -> None:
     """Leave every line but that of ``keep``, and let go what was taken meanwhile."""
     for number, one in enumerate(entering):
@@ -162,7 +170,7 @@ async def _let_go(
             await leases[number].__aexit__(None, None, None)
 
 
-async def _settled(entering: asyncio.Future[NamedLease]) -> bool:
+async def _settled(entering: asyncio.Future[object]) -> bool:
     """Wait until an entering has come to its end; whether it has taken the lease."""
     await asyncio.wait([entering])
     return not entering.cancelled() and entering.exception() is None
