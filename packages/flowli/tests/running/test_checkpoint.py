@@ -7,6 +7,7 @@ from .fleet import Fleet
 
 
 async def test_what_came_before_a_checkpoint_is_durable_after_it(fleet: Fleet) -> None:
+    """JRN-19."""
     seen: list[list[str]] = []
 
     async def value(n: int) -> int:

@@ -39,7 +39,7 @@ async def test_a_started_execution_has_a_task_that_carries_its_record(bench: Ben
 
 
 async def test_the_control_log_tells_of_a_start_without_its_arguments(bench: Bench) -> None:
-    """JRN-11."""
+    """JRN-11, STA-21."""
     result = await bench.engine.start_result("greet", "Ada", announced=True)
     (created,) = await bench.control()
     assert isinstance(created, ExecutionCreated)
