@@ -9,6 +9,8 @@ import signal
 import pytest
 from playwright.async_api import Page, expect
 
+from flowli_patterns.schedule.when import Cron
+
 from .conftest import PATIENCE_MS, Office, Visits, picture
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -122,6 +124,18 @@ async def test_several_are_paused_after_a_dry_run(visit: Visits, office: Office)
     await dialog.get_by_role("button", name="Done").click()
     await page.locator(f"#row-{eids[0]}").get_by_role("link").click()
     await expect(page.get_by_role("region", name="Why it stands here")).to_contain_text("the books are closed")
+
+
+async def test_a_schedule_is_paused_and_run_by_hand(visit: Visits, office: Office):
+    await office.engine.schedules.add("yearly", "look_up", Cron("@yearly"), version="1", kwargs={"account": 5})
+    page = await visit()
+    await page.get_by_role("link", name="Schedules").click()
+    schedule = page.get_by_role("region", name="Schedule yearly")
+    await schedule.get_by_role("button", name="Pause").click()
+    await expect(schedule.locator("[data-status]")).to_have_text("paused")
+    await schedule.get_by_role("button", name="Run now").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("look_up")
+    await expect(page.locator("h1 + [data-status]")).to_have_text("failed")
 
 
 async def test_the_list_is_walked_by_keys(visit: Visits, office: Office):

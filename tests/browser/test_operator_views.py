@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Page, expect
 
+from flowli_patterns.schedule.when import Cron
+
 from .conftest import PATIENCE_MS, Office, Visits, picture
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 expect.set_options(timeout=PATIENCE_MS)
 
 SIZES = {"desk": {"width": 1280, "height": 860}, "phone": {"width": 390, "height": 844}}
-PLAIN = ["executions", "start/approve_invoice", "reviews", "queues", "workflows", "system"]
+PLAIN = ["executions", "start/approve_invoice", "reviews", "queues", "schedules", "workflows", "system"]
 TABS = ["frames", "graph", "timeline", "values", "logs", "children", "journal", "audit"]
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
 
@@ -30,6 +32,9 @@ async def look(page: Page, axe: str, name: str) -> list[str]:
 
 @pytest.mark.parametrize(("size", "scheme"), [("desk", "light"), ("phone", "dark")])
 async def test_every_view_is_accessible_and_fits(visit: Visits, office: Office, axe: str, size: str, scheme: str):
+    await office.engine.schedules.add(
+        f"monthly-{size}", "look_up", Cron("0 2 1 * *"), version="1", kwargs={"account": 1}
+    )
     waiting = await office.engine.start("book_invoice", "INV-9", version="1", key=f"view-{size}-{scheme}")
     failed = await office.engine.start("look_up", 1, version="1")
     page = await visit(f"/executions/{failed}", viewport=SIZES[size], color_scheme=scheme)
