@@ -34,6 +34,7 @@ FROZEN = {
     "RetryPolicy",
     "Site",
     "StepFailed",
+    "Subscription",
     "Sweeper",
     "Timestamp",
     "ValueCodec",

@@ -24,6 +24,7 @@ from flowli.runtime import EngineConfig as EngineConfig
 from flowli.runtime import Handler as Handler
 from flowli.runtime import Registry as Registry
 from flowli.runtime import Retention as Retention
+from flowli.runtime import Subscription as Subscription
 from flowli.runtime import Sweeper as Sweeper
 from flowli.runtime import Worker as Worker
 from flowli.runtime import check_cancelled as check_cancelled

@@ -16,6 +16,7 @@ PUBLIC: Mapping[str, str] = {
     "Retention": "flowli.runtime",
     "Consumer": "flowli.runtime",
     "Handler": "flowli.runtime",
+    "Subscription": "flowli.runtime",
     "Explanation": "flowli.runtime.insight",
     "Inspection": "flowli.runtime.insight",
     "Moves": "flowli.runtime.insight",

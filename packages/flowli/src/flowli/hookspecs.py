@@ -146,11 +146,12 @@ def flowli_workflows() -> list[WorkflowType]:
 def flowli_observers() -> list[ObserverType]:
     """Observers: objects told in process of what an engine does.
 
-    When: ``load`` runs when an engine is made. Events themselves do not pass through hooks.
-    Result: ``ObserverType`` descriptors; ``load`` returns an observer object.
+    When: ``load`` runs once for each engine, when it first has something to tell. Events themselves do not pass through
+            hooks.
+    Result: ``ObserverType`` descriptors; ``load`` returns an object with a method ``observe(event)``, plain or async.
     Implemented by: a distribution that counts, traces or alerts.
     Broken: reported and skipped; the engine runs on without it.
-    Since: 0.2.0. Read by: nothing in this version yet.
+    Since: 0.2.0. Read by: ``flowli.runtime.observe.observers``.
 
     Example::
 

@@ -11,6 +11,7 @@ from flowli.runtime.config import EngineConfig
 from flowli.runtime.consumer import Consumer, Handler
 from flowli.runtime.context import Context
 from flowli.runtime.engine import Engine, ExecutionView, StartResult
+from flowli.runtime.observe.subscription import Subscription
 from flowli.runtime.registry import Registry
 from flowli.runtime.retention import Retention
 from flowli.runtime.step import check_cancelled, heartbeat, step_info
@@ -27,6 +28,7 @@ __all__ = [
     "Registry",
     "Retention",
     "StartResult",
+    "Subscription",
     "Sweeper",
     "Worker",
     "check_cancelled",
