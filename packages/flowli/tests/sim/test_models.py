@@ -121,6 +121,14 @@ class OwnershipModel(Both):
         self.ask(lambda ports: ports.ownership.read(eid))
 
 
+def test_a_lease_that_was_taken_by_force_counts_no_death() -> None:
+    model = OwnershipModel()
+    model.acquire(eid=EIDS[0], holder="a", free=None, look=False, force=False)
+    model.time_passes(seconds=TTL_S + 1)
+    model.acquire(eid=EIDS[0], holder="a", free=None, look=False, force=True)
+    model.teardown()
+
+
 class DispatchModel(Both):
     starts = Bundle("starts")
 

@@ -50,7 +50,7 @@ class SqliteOwnership:
             let_go = old.holder is None or old.epoch <= (free_epoch or 0)
             if not (let_go or expired or force):
                 return Held(old)
-            deaths = old.deaths + (expired and not let_go)
+            deaths = old.deaths + (expired and not let_go and not force)
             kept = old.state if state is None else state
             new = Lease(eid, old.epoch + 1, holder, ttl_s, old.requests, kept, deaths)
             return Acquired(self._put(db, new, me))

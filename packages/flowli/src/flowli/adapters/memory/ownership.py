@@ -63,7 +63,7 @@ class MemoryOwnership:
                     holder=holder,
                     ttl_s=ttl_s,
                     state=found.state if state is None else state,
-                    deaths=found.deaths + (expired and not let_go),
+                    deaths=found.deaths + (expired and not let_go and not force),
                 )
             )
         )

@@ -49,7 +49,7 @@ class Lease:
         holder: None while nobody holds it.
         ttl_s: how long after its last change it expires.
         state: a small document of the holder (named leases).
-        deaths: how often it was taken from a holder that vanished.
+        deaths: how often it was taken from a holder that vanished; not by force.
         idle_s: how long it has certainly been unchanged, by the store's clock or this process's own monotonic one.
         token: opaque; names this state of the lease to the backend.
     """
