@@ -46,6 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "flowli_patterns": {*PUBLIC, "flowli.codec"},
     "flowli_patterns.plugin": {*PUBLIC, "flowli.runtime.insight", "flowli_patterns"},  # for a type
     "flowli_patterns.api": {*PUBLIC, "flowli_api", "flowli_patterns"},
+    "flowli_patterns.schedule.api": {*PUBLIC, "flowli_api", "flowli_patterns"},
     "flowli_patterns.cli": {*PUBLIC, "flowli.cli", "flowli.codec", "flowli_patterns"},
     "flowli_patterns.sim": {*PUBLIC, "flowli.testing", "flowli_patterns"},
     "flowli_api": {*PUBLIC, *BESIDE, "flowli.runtime", "flowli.plugins", "flowli.adapters.projection", "flowli.cli"},

@@ -30,7 +30,7 @@ router = ApiRouter(tags=["schedules"])
 ScheduleName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,100}$", examples=["nightly"])]
 
 
-class Run(Out):
+class SlotRun(Out):
     """An execution that a slot has led to."""
 
     slot: str
@@ -62,7 +62,7 @@ class ScheduleOut(Out):
     revision: int
     decided_upto: str = Field(description="All slots up to here are started or left out.")
     next: list[str]
-    runs: list[Run] = Field(description="The latest ones, the newest last.")
+    runs: list[SlotRun] = Field(description="The latest ones, the newest last.")
     running: int
     left_out: int
     why: str = Field(description="The last reason for leaving a slot out.")
@@ -74,7 +74,7 @@ class ScheduleList(Out):
     items: list[ScheduleOut]
 
 
-class Policies(In):
+class SchedulePolicies(In):
     """What a definition says beside what and when; what is left out stays, or is the default."""
 
     kwargs: dict[str, JsonValue] | None = None
@@ -89,7 +89,7 @@ class Policies(In):
     note: Reason | None = None
 
 
-class Add(Policies):
+class NewSchedule(SchedulePolicies):
     """A new schedule."""
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")]
@@ -97,31 +97,31 @@ class Add(Policies):
     when: dict[str, JsonValue]
 
 
-class Update(Policies):
+class ScheduleChange(SchedulePolicies):
     """What changes."""
 
     when: dict[str, JsonValue] | None = None
 
 
-class Reasoned(In):
+class ScheduleReason(In):
     """Why, for the record."""
 
     reason: Reason = ""
 
 
-class RunNow(In):
+class ScheduleRun(In):
     """The same key starts one execution; null starts a new one."""
 
     key: BusinessKey | None = None
 
 
-class Tick(In):
+class ScheduleTick(In):
     """The instant that the tick is for: its identity."""
 
     slot: Instant
 
 
-class Backfill(In):
+class ScheduleBackfill(In):
     """A time that is past."""
 
     start: Instant
@@ -131,23 +131,23 @@ class Backfill(In):
     dry_run: bool = False
 
 
-class Started(Out):
+class SlotStarted(Out):
     """The execution."""
 
     eid: str
 
 
-class Filled(Out):
+class SlotFilled(Out):
     """One slot, and the execution that it leads to; null in a dry run."""
 
     slot: str
     eid: str | None
 
 
-class FilledList(Out):
+class SlotList(Out):
     """The slots of a backfill."""
 
-    items: list[Filled]
+    items: list[SlotFilled]
 
 
 @router.get("", response_model=ScheduleList, operation_id="list_schedules")
@@ -161,8 +161,9 @@ async def list_schedules(request: Request, caller: Caller, service: ServiceOf) -
 
 @router.post("", response_model=ScheduleOut, status_code=201, operation_id="add_schedule")
 @requires("schedules:manage")
-async def add_schedule(body: Add, caller: Caller, service: ServiceOf) -> Response:
-    """Define a new schedule. One of that id is refused with 409."""
+async def add_schedule(body: NewSchedule, caller: Caller, service: ServiceOf) -> Response:
+    """Define a new schedule of a workflow that the service knows. One of that id is refused with 409."""
+    service.engine.registry.of(body.workflow)
     if not caller.sees(body.workflow):
         raise Problem("forbidden", f"The token does not reach workflow '{body.workflow}'.")
     made = Schedule.from_data({"id": body.id, "workflow": body.workflow, **_given(body)})
@@ -186,7 +187,7 @@ async def get_schedule(
 
 @router.patch("/{name}", response_model=ScheduleOut, operation_id="update_schedule")
 @requires("schedules:manage")
-async def update_schedule(name: ScheduleName, body: Update, caller: Caller, service: ServiceOf) -> Response:
+async def update_schedule(name: ScheduleName, body: ScheduleChange, caller: Caller, service: ServiceOf) -> Response:
     """Change a schedule. Slots until now are past; the new definition begins to count now."""
     view = await _found(service, caller, name)
     made = Schedule.from_data({**view.schedule.to_data(), **_given(body)})
@@ -197,7 +198,7 @@ async def update_schedule(name: ScheduleName, body: Update, caller: Caller, serv
 
 @router.post("/{name}/pause", response_model=ScheduleOut, operation_id="pause_schedule")
 @requires("schedules:manage")
-async def pause_schedule(name: ScheduleName, body: Reasoned, caller: Caller, service: ServiceOf) -> Response:
+async def pause_schedule(name: ScheduleName, body: ScheduleReason, caller: Caller, service: ServiceOf) -> Response:
     """Start nothing until it is resumed; what becomes due meanwhile is not made up for."""
     await _found(service, caller, name)
     view = await service.engine.schedules.pause(name, body.reason, actor=caller.actor)
@@ -206,36 +207,36 @@ async def pause_schedule(name: ScheduleName, body: Reasoned, caller: Caller, ser
 
 @router.post("/{name}/resume", response_model=ScheduleOut, operation_id="resume_schedule")
 @requires("schedules:manage")
-async def resume_schedule(name: ScheduleName, body: Reasoned, caller: Caller, service: ServiceOf) -> Response:
+async def resume_schedule(name: ScheduleName, body: ScheduleReason, caller: Caller, service: ServiceOf) -> Response:
     """Go on with the next slot."""
     await _found(service, caller, name)
     view = await service.engine.schedules.resume(name, body.reason, actor=caller.actor)
     return await _written(service, caller, "resume_schedule", view)
 
 
-@router.post("/{name}/run", response_model=Started, operation_id="run_schedule")
+@router.post("/{name}/run", response_model=SlotStarted, operation_id="run_schedule")
 @requires("schedules:manage")
-async def run_schedule(name: ScheduleName, body: RunNow, caller: Caller, service: ServiceOf) -> Response:
+async def run_schedule(name: ScheduleName, body: ScheduleRun, caller: Caller, service: ServiceOf) -> Response:
     """Start its workflow now, beside its slots."""
     await _found(service, caller, name)
     eid = await service.engine.schedules.run(name, key=body.key, actor=caller.actor)
     service.logged(caller, "run_schedule", eid, schedule=name)
-    return written(Started(eid=str(eid)), await service.control_seq())
+    return written(SlotStarted(eid=str(eid)), await service.control_seq())
 
 
-@router.post("/{name}/tick", response_model=Started, operation_id="tick_schedule")
+@router.post("/{name}/tick", response_model=SlotStarted, operation_id="tick_schedule")
 @requires("schedules:manage")
-async def tick_schedule(name: ScheduleName, body: Tick, caller: Caller, service: ServiceOf) -> Response:
+async def tick_schedule(name: ScheduleName, body: ScheduleTick, caller: Caller, service: ServiceOf) -> Response:
     """Deliver a tick of an external scheduler; the same slot leads to the same execution."""
     await _found(service, caller, name)
     eid = await service.engine.schedules.tick(name, datetime.fromisoformat(body.slot), actor=caller.actor)
     service.logged(caller, "tick_schedule", eid, schedule=name)
-    return written(Started(eid=str(eid)), await service.control_seq())
+    return written(SlotStarted(eid=str(eid)), await service.control_seq())
 
 
-@router.post("/{name}/backfill", response_model=FilledList, operation_id="backfill_schedule")
+@router.post("/{name}/backfill", response_model=SlotList, operation_id="backfill_schedule")
 @requires("schedules:manage")
-async def backfill_schedule(name: ScheduleName, body: Backfill, caller: Caller, service: ServiceOf) -> Response:
+async def backfill_schedule(name: ScheduleName, body: ScheduleBackfill, caller: Caller, service: ServiceOf) -> Response:
     """Start the slots of a time that is past; those that were started before are not started again."""
     await _found(service, caller, name)
     first, last = datetime.fromisoformat(body.start), datetime.fromisoformat(body.end)
@@ -243,8 +244,8 @@ async def backfill_schedule(name: ScheduleName, body: Backfill, caller: Caller, 
         name, first, last, limit=body.limit, queue=body.queue, dry_run=body.dry_run
     )
     service.logged(caller, "backfill_schedule", schedule=name)
-    items = [Filled(slot=str(one.slot), eid=None if one.eid is None else str(one.eid)) for one in found]
-    return written(FilledList(items=items), await service.control_seq())
+    items = [SlotFilled(slot=str(one.slot), eid=None if one.eid is None else str(one.eid)) for one in found]
+    return written(SlotList(items=items), await service.control_seq())
 
 
 @router.delete("/{name}", status_code=204, operation_id="remove_schedule")
@@ -275,7 +276,7 @@ async def _written(service: Service, caller: Caller, verb: str, view: ScheduleVi
     return written(_shown(view), await service.control_seq(), status)
 
 
-def _given(body: Policies) -> dict[str, Any]:
+def _given(body: SchedulePolicies) -> dict[str, Any]:
     """The fields of a definition that a request gives."""
     given = {name: value for name, value in body.model_dump(exclude={"id", "workflow"}).items() if value is not None}
     if given.get("when", {}).get("kind") == "every":
