@@ -41,3 +41,9 @@ async def test_a_service_without_a_built_interface_or_that_wants_none_serves_non
         assert (await client.get("/")).status_code == 404
     (built / "index.html").unlink()
     assert interface.built() is None
+    missing = await open_shop(ApiConfig(rate_per_s=None))
+    async with missing.client(None) as client:
+        answer = await client.get("/")
+        assert answer.status_code == 404
+        assert "was not built" in answer.text
+        assert (await client.get("/v1/nothing")).headers["content-type"] == "application/problem+json"

@@ -98,9 +98,10 @@ def create_app(
         addresses.add(router, prefix)
     service.plugins = extensions.include(app, _PREFIX, addresses)
     _describe(app)
-    found = interface.built() if config.interface else None
-    if found is not None:
-        app.mount("/", interface.Interface(directory=found, html=True), name="interface")
+    if config.interface:
+        found = interface.built()
+        served = interface.NotBuilt() if found is None else interface.Interface(directory=found, html=True)
+        app.mount("/", served, name="interface")
     _wrap(app, config, service)
     return app
 
