@@ -78,4 +78,5 @@ class Runner:
 
     async def drain(self) -> None:
         """Take no more tasks; agents that have not ended after ``drain_s`` are left to the next runner."""
+        self._means.leaving.set()
         await self._consumer.drain(self._config.drain_s)

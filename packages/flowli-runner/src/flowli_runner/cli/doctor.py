@@ -62,7 +62,7 @@ async def _git() -> str | None:
     except (OSError, GitFailed) as error:
         return f"it cannot be run ({error}); install git {'.'.join(map(str, _OLDEST_GIT))} or later"
     found = re.search(r"(\d+)\.(\d+)", said)
-    version = tuple(map(int, found.groups())) if found else (0, 0)
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
     return None if version >= _OLDEST_GIT else f"{said} is too old; install 2.36 or later"
 
 

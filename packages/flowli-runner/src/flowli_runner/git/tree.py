@@ -180,7 +180,7 @@ class Trees:
         said = await git("worktree", "list", "--porcelain", "-z")
         found: list[tuple[Path, str]] = []
         for block in said.split("\0\0"):
-            fields = dict(line.partition(" ")[::2] for line in block.split("\0") if line)
+            fields = {name: value for name, _, value in (line.partition(" ") for line in block.split("\0"))}
             folder = Path(fields.get("worktree", ""))
             try:
                 owner = json.loads(fields.get("locked", ""))

@@ -20,7 +20,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import structlog
@@ -61,6 +61,7 @@ class Means:
         ports: of the bucket; None for a runner that does not reach it: it keeps no evidence and holds no scopes.
         site: names this runner.
         setups: of the agents, by name; ``agents`` are their adapters.
+        leaving: set when this process ends: agents are left to the next one, whatever their work is cancelled for.
     """
 
     ports: Ports | None
@@ -71,6 +72,7 @@ class Means:
     jobs: Jobs
     site: Site
     world: World
+    leaving: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class AgentHandler:
@@ -197,7 +199,8 @@ class _Work:
         try:
             end = await running.wait(lambda: self._look(reporter, running))
         except asyncio.CancelledError as stopped:
-            if DRAINING in stopped.args:
+            # a cancel may lose its message on the way through a call of a port
+            if DRAINING in stopped.args or self._means.leaving.is_set():
                 _log.info("left to the next runner", attempt=record.attempt)
             elif await self._means.records.mine(self._delegate.task_id):
                 # nobody goes on with it yet; who takes the task next finds it ended and begins anew
