@@ -19,7 +19,7 @@ from flowli_runner.work.config import RunnerConfig
 
 __all__ = ["doctor", "findings"]
 
-_OLDEST_GIT = (2, 36)
+_OLDEST_GIT: tuple[int, int] = (2, 36)
 
 
 @click.command()
@@ -62,8 +62,8 @@ async def _git() -> str | None:
     except (OSError, GitFailed) as error:
         return f"it cannot be run ({error}); install git {'.'.join(map(str, _OLDEST_GIT))} or later"
     found = re.search(r"(\d+)\.(\d+)", said)
-    version = (int(found[1]), int(found[2])) if found else (0, 0)
-    return None if version >= _OLDEST_GIT else f"{said} is too old; install 2.36 or later"
+    new_enough = found is not None and (int(found[1]), int(found[2])) >= _OLDEST_GIT
+    return None if new_enough else f"{said} is too old; install 2.36 or later"
 
 
 async def _repository(config: RunnerConfig) -> str | None:
