@@ -102,8 +102,10 @@ class Story:
         assert await self.fleet.value(other) == "hello"
         await self.fleet.check(child_eid(eid, "root/leaf#1"))
         given_up = child_eid(eid, "root/endless#1")
-        await self.fleet.until_status(given_up, "cancelled")
-        await self.fleet.check(given_up)
+        # an owner that died before it put the child's START may be followed by one that gives the child up unstarted
+        if await self.fleet.ports.executions.get(given_up) is not None:
+            await self.fleet.until_status(given_up, "cancelled")
+            await self.fleet.check(given_up)
         assert self.again == []
         assert await self.fleet.tasks() == []
         assert await self.fleet.ports.timers.pending() == []

@@ -88,12 +88,14 @@ def judge_end(end: StepEnd, policy: RetryPolicy, attempt: int, world: World) -> 
 
 
 def _retries(classes: tuple[str, ...], policy: RetryPolicy, attempt: int) -> bool:
-    """As ``RetryPolicy.retries``, by the names of the classes."""
-    if attempt >= policy.max_attempts:
+    """As ``retry.judge``, by the names of the classes: a step that asks for another attempt overrules the policy."""
+    if attempt >= policy.max_attempts or _name(UsageError) in classes:
         return False
-    if any(_name(never) in classes for never in (NonRetryableError, UsageError, *policy.give_up_on)):
+    if _name(Retry) in classes:
+        return True
+    if any(_name(never) in classes for never in (NonRetryableError, *policy.give_up_on)):
         return False
-    return _name(Retry) in classes or any(_name(one) in classes for one in policy.retry_on)
+    return any(_name(one) in classes for one in policy.retry_on)
 
 
 def _name(cls: Any) -> str:
