@@ -122,7 +122,7 @@ class DelegateTimeout(Outcome):
         queue: where the work was put.
         task_id: of the task.
         withdrawn: the task was taken back before anybody took it, so that the work is not done. Otherwise a consumer
-            holds it and may still do it; its answer is not read.
+            holds it and may still do it, or a worker died while it was withdrawing; an answer is not read.
     """
 
     def __init__(self, queue: str, task_id: str, withdrawn: bool) -> None:

@@ -274,8 +274,8 @@ def flowli_sweep_jobs() -> list[SweepJobType]:
     When: ``load`` runs when a sweeper starts.
     Result: ``SweepJobType`` descriptors; ``load`` returns a new job, an async function that is given the engine of its
             sweeper. Two sweepers may run it at once: it is idempotent. One that fails is logged and does not keep the
-            others from theirs. A job with a method ``take(entry)`` is shown every entry of the control log before its turn,
-            from the first one on, at no request of its own.
+            others from theirs. A job with a method ``take(entry)`` is shown every entry of the control log before its
+            turn, from the first one on, at no request of its own.
     Implemented by: a distribution with deadlines or schedules of its own.
     Since: 0.2.0. Read by: ``flowli.runtime.sweep_jobs``.
 
