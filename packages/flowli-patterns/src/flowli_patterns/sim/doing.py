@@ -120,8 +120,7 @@ def _delegate(cluster: Cluster) -> Registry:
 
 async def _drive_delegate(client: Client) -> None:
     # a worker that died between withdrawing and its entry leaves it open whether the task was withdrawn in time
-    told = (["A", "B", "withdrawn True"], ["A", "B", "withdrawn False"])
-    await _start(client, Expected(told))
+    await _start(client, Expected((["A", "B", "withdrawn True"], ["A", "B", "withdrawn False"])))
 
 
 async def _consume(client: Client) -> None:
