@@ -50,7 +50,7 @@ def isolated(session: nox.Session, dist: str) -> None:
         options = ["-c", f"docs/examples/{dist}/pyproject.toml", f"docs/examples/{dist}/tests"]
     else:
         session.install(*TEST, *built)
-        options = ["-o", "pythonpath=", f"packages/{dist}/tests"]
+        options = ["-n", "2", "-o", "pythonpath=", f"packages/{dist}/tests"]
     session.run("python", "-c", OURS_ONLY, silent=True)
     session.run("pytest", *options, *session.posargs)
 
