@@ -51,14 +51,9 @@ async def read_forward(
         left = most if limit is None else min(limit - len(commits), most)
         numbers = range(number, number + min(wide, left))
         look = not asked and wide >= _SEGMENTS_FROM
-        folded: list[Commit] = []
-        page: list[Commit | None]
-        if look:
-            folded, page = await asyncio.gather(_folded(segments, number, limit), asyncio.gather(*map(get, numbers)))
-        elif len(numbers) == 1:
-            page = [await get(number)]  # most reads are of one number: no task is made for it
-        else:
-            page = await asyncio.gather(*map(get, numbers))
+        folded, page = await asyncio.gather(
+            _folded(segments, number, limit) if look else _none(), asyncio.gather(*map(get, numbers))
+        )
         asked = asked or look
         wide = min(wide * 4, most)
         if folded:
@@ -88,6 +83,10 @@ async def _folded(segments: Segments, number: int, limit: int | None) -> list[Co
                 return commits
             commits.extend(one)
     return commits
+
+
+async def _none() -> list[Commit]:
+    return []
 
 
 def _until_absent(page: list[Commit | None]) -> list[Commit]:
