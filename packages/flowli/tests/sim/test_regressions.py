@@ -24,6 +24,7 @@ KEPT = {
     "send:772:exec-first:one-host:772:": "an owner appended below the epoch that it had read",
     "receive:1:ttl:hosts:0:die-after@124": "the marker of an owner that died was left",
     "retention:20261130:ttl:one-host:0:freeze-long@686": "a START was run again after its execution was retired",
+    "detached:12793761:patient:one-host:12793761:": "a warm coroutine took the outcome of a later run for an old one",
     "deadline:8339938:task-first:one-host:8339938:": "a timeout was due before its start was durable, and lost",
 }
 

@@ -109,8 +109,15 @@ def was_held(entries: Sequence[JournalEntry]) -> bool:
 
 
 def _has_ended(frame: Frame, cause: str) -> bool:
-    """Whether the run of a detached step with this cause is over."""
-    return frame.status.ended or cause_of(frame).key != cause or frame.attempts[-1].ended_at is not None
+    """Whether the run of a detached step with this cause is over.
+
+    A run that is not journaled is one that a fold of an earlier instant, of a coroutine kept warm, does not know yet.
+    """
+    if frame.status.ended:
+        return True
+    known = {cause_of(frame, before=one.seq + 1).key: one for one in frame.attempts}
+    run = known.get(cause)
+    return run is not None and (run is not frame.attempts[-1] or run.ended_at is not None)
 
 
 def _step_cause(entry: JournalEntry, fid: Fid, fold: JournalFold) -> str | None:
