@@ -171,6 +171,9 @@ def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PageRunn
     monkeypatch.setitem(sys.modules, "page", running.module)
     yield running
     running.shell.close()
+    for name, module in list(sys.modules.items()):  # what one page has written is not found by the next
+        if Path(getattr(module, "__file__", None) or "/").is_relative_to(tmp_path):
+            del sys.modules[name]
 
 
 @pytest.fixture
