@@ -347,6 +347,22 @@ def test_sets_are_recorded_in_one_order() -> None:
     assert codec.digest(codec.to_data({3, 20, 1}, set[int])) == codec.digest(codec.to_data({20, 1, 3}, set[int]))
 
 
+DURATIONS = {
+    "P2D": timedelta(days=2),
+    "P1W": timedelta(weeks=1),
+    "PT1H30M": timedelta(minutes=90),
+    "P1DT2H3M4.5S": timedelta(days=1, hours=2, minutes=3, seconds=4.5),
+    "-PT0,25S": timedelta(seconds=-0.25),
+    "+P1D": timedelta(days=1),
+    "PT172800S": timedelta(days=2),
+}
+
+
+@pytest.mark.parametrize(("text", "meant"), DURATIONS.items())
+def test_durations_are_read_in_every_form_whose_length_is_certain(text: str, meant: timedelta) -> None:
+    assert codec.from_data(text, timedelta) == meant
+
+
 BAD_DATA = [
     (
         {"items": [{"sku": "a", "price": "x"}], "by": str(UUID(int=1)), "at": "2025-01-01"},
@@ -360,7 +376,10 @@ BAD_DATA = [
     (["x"], list[Color], "value[0]"),
     ({"when": "never"}, Model, "value.when"),
     ("not base64!", bytes, "value"),
-    ("PT5", timedelta, "value"),
+    *(
+        (text, timedelta, "value")
+        for text in ("PT5", "P", "PT", "P1DT", "P1M", "P1Y", "P5", "1D", "PT1.5H", f"P{'9' * 5000}D")
+    ),
     ({"x": 1}, dict[int, int], "value.x"),
     ({"a": {"sku": 1}}, dict[str, Item], "value.a.price"),
     ({"$type": "Other"}, Approved | Rejected, "value"),

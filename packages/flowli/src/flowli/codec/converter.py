@@ -6,7 +6,7 @@ type                      JSON form
 dataclass, attrs, model   an object of its fields
 enum                      its value if all are texts or all integers, else its name
 datetime, date, time      ISO 8601, with the offset it has
-timedelta                 ``PT93784.5S``
+timedelta                 ``PT93784.5S``; any ISO 8601 duration without years and months is read
 UUID, Decimal, path       its text
 bytes                     base64
 tuple, set, frozenset     a list; sets in the order of the items' canonical JSON

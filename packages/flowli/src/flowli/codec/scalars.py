@@ -21,7 +21,9 @@ from flowli.timestamp import Timestamp
 
 __all__ = ["register", "register_natives"]
 
-_DURATION = re.compile(r"(-?)PT(\d+)(?:\.(\d{1,6}))?S", re.ASCII)
+_DURATION = re.compile(
+    r"([-+]?)P(?=[\dT])(?:(\d+)W)?(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,](\d{1,6}))?S)?)?", re.ASCII
+)
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -95,12 +97,15 @@ def _duration(value: timedelta) -> str:
 
 
 def _parse_duration(text: str) -> timedelta:
+    """Any duration of ISO 8601 but years and months, whose length the calendar tells."""
     found = _DURATION.fullmatch(text)
     if found is None:
         raise ValueError(text)
-    sign, whole, fraction = found.groups()
-    size = timedelta(seconds=int(whole), microseconds=int((fraction or "").ljust(6, "0")))
-    return -size if sign else size
+    sign, *parts, fraction = found.groups()
+    weeks, days, hours, minutes, whole = (int(part or 0) for part in parts)
+    us = int((fraction or "").ljust(6, "0"))
+    size = timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=whole, microseconds=us)
+    return -size if sign == "-" else size
 
 
 def _dump_enum(value: Any) -> Any:
