@@ -139,7 +139,7 @@ async def test_an_archived_execution_is_erased_in_its_archive(bench: Bench) -> N
     assert isinstance((await bench.engine.journal(eid))[-1].body, ExecutionErased)
 
 
-async def test_late_writes_are_removed_by_a_second_pass(bench: Bench) -> None:
+async def test_late_writes_are_removed_by_a_second_and_a_third_pass(bench: Bench) -> None:
     """RET-9."""
     eid = await enrolled(bench)
     await bench.engine.erase(eid)
@@ -148,6 +148,10 @@ async def test_late_writes_are_removed_by_a_second_pass(bench: Bench) -> None:
     await bench.ports.queue.enqueue(late)
     await bench.clock.advance(DAY)
     assert (await bench.engine.retention(0).run_once()).purged == 1
+    assert await remains(bench, eid) == []
+    await bench.ports.evidence.put(eid, "root.1.1/later", SECRET.encode())
+    await bench.clock.advance(2 * DAY)
+    await bench.engine.retention(0).run_once()
     assert await remains(bench, eid) == []
 
 

@@ -25,6 +25,8 @@ KEPT = {
     "receive:1:ttl:hosts:0:die-after@124": "the marker of an owner that died was left",
     "retention:20261130:ttl:one-host:0:freeze-long@686": "a START was run again after its execution was retired",
     "detached:12793761:patient:one-host:12793761:": "a warm coroutine took the outcome of a later run for an old one",
+    "erase:12793761:always-replay:hosts:12793761:": "a send that nobody waited for landed after the second pass",
+    "named:12793752:ttl:one-host:0:die-before@231": "a timer was fired for nothing right before the judge came",
     "deadline:8339938:task-first:one-host:8339938:": "a timeout was due before its start was durable, and lost",
 }
 

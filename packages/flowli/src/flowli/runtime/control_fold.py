@@ -52,11 +52,13 @@ class Known:
     parked: OnOperator | None = None
     parked_by: set[str] = field(default_factory=set)
     archived: bool = False
+    erased: bool = False
 
     def changed(self, body: StatusChanged, at: Timestamp) -> None:
         """A twin of a later entry of its journal."""
         self.journal_seq = body.journal_seq
         self.version = body.version or self.version
+        self.erased = self.erased or body.entry == ExecutionErased.tag
         if body.entry == ExecutionErased.tag and self.status.terminal:  # its end stays what it was
             return
         self.status, self.epoch, self.at = body.status, body.epoch, at
@@ -70,11 +72,12 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedAt:
-    """An ``execution.archived`` entry."""
+    """An ``execution.archived`` entry; ``erased`` if the execution had been erased by then."""
 
     seq: int
     eid: Eid
     at: Timestamp
+    erased: bool = False
 
 
 class ControlFold:
@@ -127,9 +130,9 @@ class ControlFold:
                 known.changed(body, entry.at)
                 return known
             case ExecutionArchived(eid):
-                self.archived.append(ArchivedAt(entry.seq, eid, entry.at))
                 known = self._known(eid, entry)
                 known.archived = True
+                self.archived.append(ArchivedAt(entry.seq, eid, entry.at, known.erased))
                 return known
             case Announced() as announced:
                 self.codes.add(codes_of(announced))

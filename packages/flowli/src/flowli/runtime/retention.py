@@ -30,6 +30,8 @@ __all__ = ["Retention", "RetentionReport"]
 
 _LEASE_TTL_S = 600.0
 _PAGE = 1000
+_LATE = 3
+"""After so many times ``retire_grace_s`` what was erased is deleted once more."""
 
 
 @dataclass(slots=True)
@@ -65,6 +67,7 @@ class _Done:
     """
 
     purged: int = 0
+    late: int = 0
     expired: int = 0
     keys: int = 0
     declared: Declared = field(default_factory=Declared)
@@ -74,12 +77,12 @@ class _Done:
         if not isinstance(state, dict):
             return cls()
         known = {name: number for name, number in state.items() if isinstance(number, int)}
-        declared = Declared.of(state.get("declared"))
-        return cls(known.get("purged", 0), known.get("expired", 0), known.get("keys", 0), declared)
+        purged, late, expired, keys = (known.get(name, 0) for name in ("purged", "late", "expired", "keys"))
+        return cls(purged, late, expired, keys, Declared.of(state.get("declared")))
 
     def to_data(self) -> Data:
-        declared = self.declared.to_data()
-        return {"purged": self.purged, "expired": self.expired, "keys": self.keys, "declared": declared}
+        counts: dict[str, Data] = {"purged": self.purged, "late": self.late, "expired": self.expired, "keys": self.keys}
+        return {**counts, "declared": self.declared.to_data()}
 
 
 class Retention:
@@ -195,6 +198,9 @@ class Retention:
     async def _delete_due(self, done: _Done, report: RetentionReport) -> None:
         config, ports = self._services.config, self._services.ports
 
+        async def clear(entry: ArchivedAt) -> bool:
+            return entry.erased and await purge(ports, entry.eid)
+
         async def expire(entry: ArchivedAt) -> bool:
             await ports.archive.delete(entry.eid)
             return True
@@ -207,6 +213,8 @@ class Retention:
         done.purged, report.purged = await self._each(
             done.purged, config.retire_grace_s, lambda entry: purge(ports, entry.eid)
         )
+        # a write that nobody waits for any more may land after that, and bring a payload back
+        done.late, _ = await self._each(done.late, _LATE * config.retire_grace_s, clear, up_to=done.purged)
         kept_s = max(config.archive_ttl_s, config.retire_grace_s)
         done.expired, report.expired = await self._each(done.expired, kept_s, expire, up_to=done.purged)
         done.keys, report.keys = await self._each(done.keys, kept_s + config.key_ttl_s, forget, up_to=done.expired)

@@ -29,8 +29,8 @@ class EraseVerbs(OperatorVerbs):
     ) -> None:
         """Remove the payloads of a finished execution for good; returns when that is done.
 
-        What stays is an archive that shows what it did, when, and who erased it. Retention comes by once more after
-        ``retire_grace_s``, for what late writers may have left.
+        What stays is an archive that shows what it did, when, and who erased it. Retention comes by after
+        ``retire_grace_s``, and after three times as long, for what late writers may have left.
 
         Args:
             eid: the execution; it may be archived. Erasing it again finishes what was left undone.

@@ -6,7 +6,8 @@
 3. Put the scrubbed archive, or replace the one that stands. From here on every reader that does not find the journal
    sees what stays. *Crash before it*: as after 1.
 4. Mark the dispatch claim as folded; post the twin, on which projections drop their values, and ``execution.archived``
-   anew, so that retention comes by once more when ``retire_grace_s`` have passed and removes what late writers left.
+   anew, so that retention comes by when ``retire_grace_s`` have passed, and after three times as long, and removes what
+   late writers left.
 5. Delete record, journal, lease, channels, evidence, tasks and dead letters (``retire.purge``). *Crash in between*: the
    same call, or retention, deletes again.
 

@@ -18,6 +18,7 @@ __all__ = ["Cluster", "Outcome", "Plan"]
 
 _STORM_S, _CALM_S, _AFTERWARDS_S = 120.0, 600.0, 55.0
 _RESTART_S, _WILD = 9.0, 15_000
+_TIDYING = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,7 @@ class Cluster:
             problems += self._unsettled()
         if not self._runs_wild():
             await asyncio.sleep(_AFTERWARDS_S)
+            await self._tidied()
 
     def _choose(self, operation: Any) -> Any:
         return None if self.calm else self.plan.choose(operation)
@@ -166,6 +168,15 @@ class Cluster:
         return self.fleet.client_done and all(
             expected.waiting or ended(self, eid) or set_aside(self, eid) for eid, expected in self.expected.items()
         )
+
+    async def _tidied(self) -> None:
+        """Let the last tasks be acked: a timer of an execution that has ended may have been fired just now."""
+        from flowli.testing.sim.invariants import leftovers
+
+        for _ in range(_TIDYING):
+            if not leftovers(self):
+                return
+            await asyncio.sleep(1.0)
 
     def _unsettled(self) -> list[str]:
         from flowli.testing.sim.invariants import ended, set_aside, standing

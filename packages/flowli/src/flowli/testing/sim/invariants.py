@@ -31,7 +31,7 @@ from flowli.testing.sim.loop import VirtualLoop
 if TYPE_CHECKING:
     from flowli.testing.sim.cluster import Cluster
 
-__all__ = ["ended", "journal_of", "judge", "set_aside", "standing"]
+__all__ = ["ended", "journal_of", "judge", "leftovers", "set_aside", "standing"]
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ def judge(cluster: Cluster) -> list[str]:
     for eid in cluster.expected:
         problems += _judge_result(cluster, eid)
     problems += _judge_control(cluster)
-    problems += _judge_leftovers(cluster)
+    problems += leftovers(cluster)
     problems += _judge_requests(cluster)
     for problem in cluster.loop.problems:
         if "was destroyed" in str(problem.get("message")):
@@ -228,7 +228,7 @@ def _judge_control(cluster: Cluster) -> list[str]:
     return problems
 
 
-def _judge_leftovers(cluster: Cluster) -> list[str]:
+def leftovers(cluster: Cluster) -> list[str]:
     """Of executions that have ended no task or marker is left; a timer may be left to fire for nothing."""
     problems = []
     for prefix in ("wf/queues/", "wf/waits/"):
