@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from conftest import Fleet
 
 
-async def until(condition: Callable[[], Awaitable[bool]], limit_s: float = 30.0) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], limit_s: float = 120.0) -> None:
     deadline = time.monotonic() + limit_s
     while not await condition():
         assert time.monotonic() < deadline, f"not within {limit_s} s"
@@ -33,7 +33,7 @@ async def test_two_workers_complete_500_executions_of_5_steps(fleet: Fleet) -> N
     eids = await asyncio.gather(*(fleet.engine.start("five", n, version="1") for n in range(500)))
     fleet.worker("w-1")
     fleet.worker("w-2")
-    values = [await fleet.engine.result(eid, 60) for eid in eids]
+    values = [await fleet.engine.result(eid, 240) for eid in eids]
     assert values == [n + 5 for n in range(500)]
     assert await fleet.prove(eids) == 0
     runs = fleet.runs()
@@ -59,7 +59,7 @@ async def test_twenty_kills_at_random_points_lose_and_repeat_nothing(
         workers[victim].wait()
         kills += 1
         workers[victim] = fleet.worker(f"w-{kills + 1}", "--with-sweeper")
-    values = [await fleet.engine.result(eid, 60) for eid in eids]
+    values = [await fleet.engine.result(eid, 240) for eid in eids]
     assert values == [n + 5 for n in range(500)]
     again = await fleet.prove(eids)
     record_property("kills of a worker: steps under way that ran again, of 2500", again)
@@ -69,11 +69,11 @@ async def test_twenty_kills_at_random_points_lose_and_repeat_nothing(
 
 async def test_a_step_that_blocks_the_loop_for_longer_than_the_ttl_keeps_its_lease(fleet: Fleet) -> None:
     """OWN-14, K12."""
-    eid = await fleet.engine.start("blocking", 3.2, version="1")
-    fleet.worker("w-1", ttl_s=1.0)
+    eid = await fleet.engine.start("blocking", 5.0, version="1")
+    fleet.worker("w-1", ttl_s=2.0)
     await until(ran(fleet, 1))
-    fleet.worker("w-2", "--with-sweeper", ttl_s=1.0)
-    assert await fleet.engine.result(eid, 30) == ["blocked", "burnt"]
+    fleet.worker("w-2", "--with-sweeper", ttl_s=2.0)
+    assert await fleet.engine.result(eid, 120) == ["blocked", "burnt"]
     assert [run.epoch for run in fleet.runs()] == [1, 1]
     entries = await fleet.journal(eid)
     assert not any(isinstance(entry.body, ExecutionResumed) for entry in entries), "nobody took it over"
@@ -86,7 +86,7 @@ async def test_a_stopped_process_is_taken_over_and_does_no_harm_when_it_goes_on(
     await until(ran(fleet, 1))
     first.send_signal(signal.SIGSTOP)
     fleet.worker("w-2", "--with-sweeper", ttl_s=1.5)
-    assert await fleet.engine.result(eid, 30) == "rested"
+    assert await fleet.engine.result(eid, 120) == "rested"
     before = await fleet.journal(eid)
     first.send_signal(signal.SIGCONT)
 
@@ -106,13 +106,13 @@ async def test_sigterm_hands_over_and_exits_cleanly(fleet: Fleet) -> None:
     await until(ran(fleet, 2))
     began = time.monotonic()
     first.send_signal(signal.SIGTERM)
-    assert await asyncio.to_thread(first.wait, 10) == 0
-    assert time.monotonic() - began < 8
+    assert await asyncio.to_thread(first.wait, 60) == 0
+    assert time.monotonic() - began < 50, "it did not wait for the step of a minute"
     views = await fleet.backend.ports.queue.list("default")
     assert [(view.task.target, view.holder, view.deaths) for view in views] == [(resting, None, 0)]
     fleet.worker("w-2", ttl_s=30.0)
     await fleet.engine.signal(waiting, "go", "on")
-    assert await fleet.engine.result(waiting, 30) == "on"
+    assert await fleet.engine.result(waiting, 120) == "on"
     await until(ran(fleet, 3))
     entries = await fleet.journal(resting)
     assert not any(isinstance(entry.body, ExecutionResumed) for entry in entries), "a clean hand-over"
@@ -122,7 +122,7 @@ async def test_a_step_that_exits_its_process_is_set_aside_and_the_others_complet
     """K28."""
     bad = await fleet.engine.start("deadly", version="1")
     good = [await fleet.engine.start("five", n, version="1") for n in range(20)]
-    deadline = time.monotonic() + 50
+    deadline = time.monotonic() + 240
     worker = fleet.worker("w-0", ttl_s=1.5)
     count = 1
     while not await fleet.backend.ports.queue.dead("default"):
@@ -135,5 +135,5 @@ async def test_a_step_that_exits_its_process_is_set_aside_and_the_others_complet
     assert (dead.task.target, dead.deaths) == (bad, 5)
     assert len([run for run in fleet.runs() if run.eid == str(bad)]) == 5
     for eid in good:
-        await fleet.engine.result(eid, 30)
+        await fleet.engine.result(eid, 120)
     await fleet.prove(good)
