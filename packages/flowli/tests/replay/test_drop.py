@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import gc
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
+
+import pytest
 
 from flowli.domain.errors import ExecutionClosed
 from flowli.runtime.context import Context
@@ -55,6 +58,26 @@ def test_clean_up_code_runs_once_and_its_frames_raise() -> None:
     assert said == ["finally", "closed"]
     live.session.loop.drop()
     assert said == ["finally", "closed"]
+
+
+def test_one_that_nobody_drops_is_finished_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    async def waiting(ctx: Context) -> None:
+        try:
+            await ctx.receive("silent")
+        finally:
+            said.append("finally")
+            await ctx.step(value, 1)
+            said.append("ran on")
+
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    live = calm(waiting)
+    live.run()
+    del live
+    gc.collect()
+    assert (said, told) == (["finally"], [])
 
 
 def test_frames_made_before_cannot_be_started_any_more() -> None:

@@ -98,3 +98,15 @@ def test_a_run_leaves_nothing_of_which_python_warns() -> None:
             run_case(Case("deadly" if seed % 2 else "retention", seed, storm=seed))
         gc.collect()
     assert [str(one.message) for one in caught] == []
+
+
+def test_a_worker_that_is_killed_while_it_takes_up_a_warm_coroutine_leaves_it_to_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    outcome, cluster = run_case(Case("cancel", 513, order="task-first", storm=513))
+    assert outcome.problems == []
+    del cluster
+    gc.collect()
+    assert told == []

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Any, NoReturn
 
-from flowli.domain.errors import NotDeterministic
+from flowli.domain.errors import NotDeterministic, UsageError
 
-__all__ = ["RefusingLoop", "refuse"]
+__all__ = ["RefusingLoop", "refuse", "refuse_outside"]
 
 
 def refuse(what: str) -> NoReturn:
     """Raise ``NotDeterministic`` for ``what``, with what to use instead."""
     raise NotDeterministic(
         f"{what} cannot be used in a workflow: a replay could not repeat it; do it in a step (await ctx.step(...))"
+    )
+
+
+def refuse_outside(what: str) -> NoReturn:
+    """Raise ``UsageError`` for ``what``, which was used where no code of its workflow runs.
+
+    Where a coroutine that nobody dropped is finished by the garbage collector, since the loop of its worker was closed
+    amid a run, there is nobody to tell: its ``finally`` blocks end quietly.
+    """
+    if isinstance(sys.exc_info()[1], GeneratorExit):
+        raise GeneratorExit
+    raise UsageError(
+        f"{what} was used outside its workflow; only workflow code can make frames: a step returns what the workflow "
+        "should go on with"
     )
 
 

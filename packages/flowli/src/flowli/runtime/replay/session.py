@@ -34,7 +34,7 @@ from flowli.domain.entries import (
     JournalBody,
     JournalEntry,
 )
-from flowli.domain.errors import ErrorInfo, ExecutionClosed, NondeterminismError, UsageError
+from flowli.domain.errors import ErrorInfo, ExecutionClosed, NondeterminismError
 from flowli.domain.execution import Execution
 from flowli.domain.frames import FrameKind
 from flowli.domain.ids import Fid, frame_id
@@ -48,6 +48,7 @@ from flowli.runtime.replay.loop import WorkflowLoop, WorkflowTask
 from flowli.runtime.replay.maker import FrameMaker
 from flowli.runtime.replay.outcomes import resolve
 from flowli.runtime.replay.recorded import Recorded
+from flowli.runtime.replay.refusals import refuse_outside
 from flowli.runtime.replay.replayer import Replayer
 from flowli.runtime.replay.timers import DurableTimers
 from flowli.timestamp import Timestamp
@@ -358,10 +359,7 @@ class Session:
 
     def _refuse(self, what: str) -> None:
         if not self.loop.is_closed():
-            raise UsageError(
-                f"{what} was used outside its workflow; only workflow code can make frames: a step returns what "
-                "the workflow should go on with"
-            )
+            refuse_outside(what)
         self._refused += 1
         if self._refused <= _REFUSALS:  # if it is caught again and again, only waiting ends that
             raise ExecutionClosed("the coroutine is being dropped from memory; the execution goes on elsewhere")

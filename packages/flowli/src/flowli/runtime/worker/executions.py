@@ -53,6 +53,7 @@ class Executions:
         self._stopping: Stop | None = None
         self._active: dict[Eid, Active] = {}
         self._warm: OrderedDict[Eid, Owner] = OrderedDict()
+        self._undropped: set[Owner] = set()
         self._ended: OrderedDict[Eid, Sequence[asyncio.Task[int]]] = OrderedDict()
         self._codes = {(workflow.name, workflow.version): workflow.code_ref for workflow in services.registry}
 
@@ -133,7 +134,7 @@ class Executions:
                 kept = got.epoch == fold.epoch + 1 and not moved
         finally:
             if not kept:
-                await warm.close()
+                await self._drop(warm)
         return await (self._own(warm, task, active) if kept else self._run_looked(task, active))
 
     async def _run_start(self, task: Task, active: Active, again: bool) -> Fate:
@@ -256,6 +257,7 @@ class Executions:
             active.landed(entries, owner.session.fold)
 
         owner = Owner(self._services, self._runner, execution, workflow, entries, position, committed=committed)
+        self._undropped.add(owner)
         return owner
 
     def _post(self, execution: Execution, entries: Sequence[JournalEntry], active: Active) -> None:
@@ -284,7 +286,7 @@ class Executions:
             self._renewals.forget(guard)
             owner.sealed = True
             if released is not Release.SUSPENDED or owner.session.fold.parked is not None:
-                await owner.close()
+                await self._drop(owner)
             else:
                 await self._keep(owner)
         if released is Release.HANDED_OVER:
@@ -297,7 +299,11 @@ class Executions:
         self._warm[owner.execution.eid] = owner
         while len(self._warm) > self._services.config.warm_limit:
             _, oldest = self._warm.popitem(last=False)
-            await oldest.close()
+            await self._drop(oldest)
+
+    async def _drop(self, owner: Owner) -> None:
+        await owner.close()
+        self._undropped.discard(owner)
 
     def _after(self, eid: Eid) -> Fate | None:
         """The fate of a further task of an execution that has ended here; None if what its end had to post was lost."""
@@ -323,10 +329,9 @@ class Executions:
         """Drop what is warm."""
         while self._warm:
             _, owner = self._warm.popitem()
-            await owner.close()
+            await self._drop(owner)
 
     def abandon(self) -> None:
         """Drop every coroutine at once."""
-        owners = [active.owner for active in self._active.values() if active.owner is not None]
-        for owner in (*owners, *self._warm.values()):
-            owner.session.loop.drop()
+        while self._undropped:
+            self._undropped.pop().session.loop.drop()
