@@ -111,7 +111,9 @@ class Mortal:
 class MortalPort:
     """One of them. What comes after the last write never returns: the process is dead."""
 
-    _reads = frozenset({"get", "read", "read_start", "marker", "markers", "end", "list", "settings", "queues"})
+    _reads = frozenset(
+        {"get", "read", "read_start", "claims", "marker", "markers", "end", "list", "settings", "queues"}
+    )
 
     def __init__(self, port: object, mortal: Mortal) -> None:
         self._port, self._mortal = port, mortal

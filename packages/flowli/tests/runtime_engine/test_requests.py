@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from flowli.adapters.cairndb import CairnBackend
+from flowli.codec import dump
 from flowli.domain.waits import OnChannel
+from flowli.runtime.protocols.receipt import forget_old_receipts, forget_receipts
 from flowli.stores.memory import MemoryStore
 from flowli.testing.clock import ManualClock
 from flowli.testing.stores import CountingStore
@@ -68,3 +71,34 @@ async def test_a_pass_with_nothing_to_do_writes_nothing(counted: Counted) -> Non
     idle = await counted.cost(sweeper.sweep_once())
     assert idle.get("put", 0) == 0
     assert idle.get("get", 0) <= 1
+
+
+async def test_forgetting_receipts_is_a_listing_and_a_read_for_each(counted: Counted) -> None:
+    """BUD-9: beside the deletions, which cost nothing."""
+    for n in range(70):
+        await counted.ports.dispatch.claim(f"command:queue:q:{n:02}", {"by": dump(counted.by)})
+    eid = await counted.engine.start("greet", "Ada")
+    for n in range(3):
+        await counted.ports.dispatch.claim(f"command:{eid}:{n}", {"by": dump(counted.by)})
+    assert await counted.cost(forget_receipts(counted.ports, eid)) == {"list": 2, "get": 3}, "the second one is empty"
+    now = counted.world.now()
+    assert await counted.cost(forget_old_receipts(counted.ports, now, "")) == {"list": 1, "get": 70}
+    assert await forget_old_receipts(counted.ports, now + timedelta(1), "") == (70, "command:queue:q:69")
+    assert await counted.cost(forget_old_receipts(counted.ports, now, "")) == {"list": 1}
+
+
+async def test_a_run_of_retention_looks_at_a_thousand_receipts_of_queues(counted: Counted) -> None:
+    """BUD-9: whatever there is."""
+    for n in range(1010):
+        await counted.ports.dispatch.claim(f"command:queue:q:{n:04}", {"by": dump(counted.by)})
+    await counted.engine.retention(0).run_once()
+    before = len(counted.store.requests)
+    await counted.engine.retention(0).run_once()
+    reads = [one for one in counted.store.requests[before:] if one.key.startswith("wf/claims/")]
+    assert sum(one.verb == "list" for one in reads) == 1
+    assert sum(one.verb == "get" for one in reads) == 10
+    before = len(counted.store.requests)
+    await counted.engine.retention(0).run_once()
+    reads = [one for one in counted.store.requests[before:] if one.key.startswith("wf/claims/")]
+    assert sum(one.verb == "list" for one in reads) == 2, "the first ones have their turn again"
+    assert sum(one.verb == "get" for one in reads) == 1000

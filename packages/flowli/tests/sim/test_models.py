@@ -130,11 +130,21 @@ def test_a_lease_that_was_taken_by_force_counts_no_death() -> None:
 
 
 class DispatchModel(Both):
+    decisions = Bundle("decisions")
     starts = Bundle("starts")
 
     @rule(key=st.sampled_from("kl"), value=st.integers(0, 3))
     def claim(self, key: str, value: int) -> None:
         self.ask(lambda ports: ports.dispatch.claim(key, value))
+
+    @rule(target=decisions, prefix=st.sampled_from(["", "k", "x"]), after=st.sampled_from(["", "k"]))
+    def claims(self, prefix: str, after: str) -> Any:
+        found = self.ask(lambda ports: ports.dispatch.claims(prefix, after=after))
+        return multiple(*map(list, zip(*found, strict=True)))
+
+    @rule(found=decisions)
+    def forget_claim(self, found: Any) -> None:
+        self.ask(lambda ports, mine: ports.dispatch.forget_claim(mine), found)
 
     @rule(target=starts, key=st.sampled_from("st"), eid=eids)
     def claim_start(self, key: str, eid: Eid) -> Any:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import replace
 
 from flowli.domain.data import Data
-from flowli.domain.ports import Claim, StartClaim
+from flowli.domain.ports import Claim, StandingClaim, StartClaim
 from flowli_backend_sqlite.bodies import pack, pack_data, unpack, unpack_data
 from flowli_backend_sqlite.database import Database
 
 
 class SqliteDispatch:
-    """Decisions by key, and start claims by key. The token of a start claim changes with every write of it."""
+    """Decisions by key, and start claims by key. A token changes with every write."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -21,11 +22,24 @@ class SqliteDispatch:
         """The first value stays."""
 
         def work(db: sqlite3.Connection) -> Claim:
-            won = db.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (key, pack_data(value))).rowcount == 1
+            row = (key, self._db.world.token(), pack_data(value))
+            won = db.execute("INSERT OR IGNORE INTO claims VALUES (?, ?, ?)", row).rowcount == 1
             (body,) = db.execute("SELECT body FROM claims WHERE key = ?", (key,)).fetchone()
             return Claim(unpack_data(body), won)
 
         return await self._db.write(work)
+
+    async def claims(self, prefix: str, *, after: str = "", limit: int = 1000) -> Sequence[StandingClaim]:
+        """Those that stand, in order."""
+        query = "SELECT key, body, token FROM claims WHERE key > ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
+        bounds = (after, prefix, f"{prefix}\x7f", limit)
+        rows = await self._db.read(lambda db: db.execute(query, bounds).fetchall())
+        return [StandingClaim(key, unpack_data(body), token) for key, body, token in rows]
+
+    async def forget_claim(self, found: StandingClaim) -> bool:
+        """Remove exactly the decision that was found."""
+        query = "DELETE FROM claims WHERE key = ? AND token = ?"
+        return await self._db.write(lambda db: db.execute(query, (found.key, found.token)).rowcount == 1)
 
     async def claim_start(self, claim: StartClaim) -> StartClaim:
         """The first claim stays."""

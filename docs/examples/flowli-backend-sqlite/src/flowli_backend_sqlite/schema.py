@@ -15,7 +15,7 @@ TABLES = (
         kept_commits INTEGER, kept_seq INTEGER, kept_seqs BLOB, kept BLOB)""",
     "INSERT INTO control_state VALUES (1, 0, 0, 0, 0, '[]', '[]')",
     "CREATE TABLE leases (eid TEXT PRIMARY KEY, token TEXT, changed_s REAL, process TEXT, body BLOB) WITHOUT ROWID",
-    "CREATE TABLE claims (key TEXT PRIMARY KEY, body BLOB) WITHOUT ROWID",
+    "CREATE TABLE claims (key TEXT PRIMARY KEY, token TEXT, body BLOB) WITHOUT ROWID",
     "CREATE TABLE starts (key TEXT PRIMARY KEY, token TEXT, body BLOB) WITHOUT ROWID",
     """CREATE TABLE tasks (
         queue TEXT, state TEXT CHECK (state IN ('ready', 'delayed', 'dead')),

@@ -35,7 +35,8 @@ class EngineConfig:
         poll_s: how often an idle worker looks for work; None leaves it to the backend.
         audit_period_s: each waiting execution is looked at once in this time by the sweepers.
         archive_ttl_s: how long archives are kept.
-        key_ttl_s: how long a dispatch key outlives the archive of its execution.
+        key_ttl_s: how long a dispatch key, and the receipts of keyed commands, outlive the archive of their execution;
+            receipts of commands on queues outlive the command.
         dead_ttl_s: how long tasks that were set aside are kept.
         message_ttl_s: how long messages on global channels are kept.
         control_ttl_s: how long every entry of the control log is kept; older ones only if they still say something.

@@ -20,6 +20,7 @@ from flowli.domain.provenance import ActorKind, Provenance
 from flowli.domain.waits import OnChannel
 from flowli.runtime.control_fold import ArchivedAt, ControlFold, Known
 from flowli.runtime.protocols.compact import Declared, declare, drop
+from flowli.runtime.protocols.receipt import forget_old_receipts, forget_receipts
 from flowli.runtime.protocols.retire import blocked, fold_away, forget_key, purge
 from flowli.runtime.protocols.standing import find_standing
 
@@ -44,6 +45,7 @@ class RetentionReport:
         purged: archived executions whose records, journals, channels and evidence were deleted.
         expired: archives deleted.
         keys: dispatch keys forgotten.
+        receipts: receipts of keyed commands forgotten.
         dead: tasks that had been set aside, discarded.
         messages: messages on global channels that were declared unneeded.
         entries: entries of the control log that were declared unneeded.
@@ -55,6 +57,7 @@ class RetentionReport:
     purged: int = 0
     expired: int = 0
     keys: int = 0
+    receipts: int = 0
     dead: int = 0
     messages: int = 0
     entries: int = 0
@@ -62,8 +65,8 @@ class RetentionReport:
 
 @dataclass(slots=True)
 class _Done:
-    """Sequence numbers of the ``execution.archived`` entries up to which each kind of deletion is done; and what of the
-    logs was declared unneeded.
+    """Sequence numbers of the ``execution.archived`` entries up to which each kind of deletion is done; what of the
+    logs was declared unneeded; and the last receipt of a queue that was looked at.
     """
 
     purged: int = 0
@@ -71,6 +74,7 @@ class _Done:
     expired: int = 0
     keys: int = 0
     declared: Declared = field(default_factory=Declared)
+    receipt: str = ""
 
     @classmethod
     def of(cls, state: Data) -> _Done:
@@ -78,11 +82,12 @@ class _Done:
             return cls()
         known = {name: number for name, number in state.items() if isinstance(number, int)}
         purged, late, expired, keys = (known.get(name, 0) for name in ("purged", "late", "expired", "keys"))
-        return cls(purged, late, expired, keys, Declared.of(state.get("declared")))
+        declared, receipt = Declared.of(state.get("declared")), state.get("receipt")
+        return cls(purged, late, expired, keys, declared, receipt if isinstance(receipt, str) else "")
 
     def to_data(self) -> Data:
         counts: dict[str, Data] = {"purged": self.purged, "late": self.late, "expired": self.expired, "keys": self.keys}
-        return {**counts, "declared": self.declared.to_data()}
+        return {**counts, "declared": self.declared.to_data(), "receipt": self.receipt}
 
 
 class Retention:
@@ -156,6 +161,7 @@ class Retention:
         try:
             await self._delete_due(done, report)
             report.dead = await self._discard()
+            await self._forget_receipts(done, report)
             if isinstance(got, Acquired):
                 await self._trim(done, report)
         finally:
@@ -168,6 +174,12 @@ class Retention:
         except LeaseLost:  # it took longer than the lease lasts; the next run repeats some deletions
             return
         await self._services.ports.ownership.release(lease)
+
+    async def _forget_receipts(self, done: _Done, report: RetentionReport) -> None:
+        """Those of queues, a batch in each run; those of executions go with their keys."""
+        old = self._services.world.now() + timedelta(seconds=-self._services.config.key_ttl_s)
+        count, done.receipt = await forget_old_receipts(self._services.ports, old, done.receipt)
+        report.receipts += count
 
     async def _discard(self) -> int:
         """Tasks that were set aside longer ago than they are kept."""
@@ -206,6 +218,7 @@ class Retention:
             return True
 
         async def forget(entry: ArchivedAt) -> bool:
+            report.receipts += await forget_receipts(ports, entry.eid)
             known = self._fold.executions.get(entry.eid)
             key = None if known is None else known.dispatch_key
             return key is not None and await forget_key(ports, key, entry.eid)

@@ -1,17 +1,19 @@
-"""``Dispatch`` over claims: a start claim is a document of generations, any other claim stands for ever."""
+"""``Dispatch`` over claims: a start claim is a document of generations, any other stands until it is forgotten."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.opened import CairnPort, port_method
+from flowli.adapters.cairndb.scan import list_page, read_all
 from flowli.adapters.cairndb.tokens import doc_of, token_of
 from flowli.cairn.objects import Doc
 from flowli.cairn.values import JSON
 from flowli.codec import dump, load
 from flowli.domain.data import Data
-from flowli.domain.ports.dispatch import Claim, StartClaim
+from flowli.domain.ports.dispatch import Claim, StandingClaim, StartClaim
 
 __all__ = ["CairnDispatch"]
 
@@ -23,6 +25,21 @@ class CairnDispatch(CairnPort):
     async def claim(self, key: str, value: Data) -> Claim:
         claimed = await self._cairn.claims.claim(keys.claim(key), value)
         return Claim(claimed.value, claimed.won)
+
+    @port_method
+    async def claims(self, prefix: str, *, after: str = "", limit: int = 1000) -> Sequence[StandingClaim]:
+        last = keys.CLAIMS + after if after else None
+        while True:
+            page = await list_page(self._documents, keys.CLAIMS + prefix, after=last, limit=limit)
+            docs = await read_all(self._documents, [item.key for item in page.items])
+            if docs or not page.more or not page.items:
+                return [_standing(doc) for doc in docs]
+            last = page.items[-1].key  # all of this page were forgotten meanwhile
+
+    @port_method
+    async def forget_claim(self, found: StandingClaim) -> bool:
+        doc = doc_of(keys.claim(found.key), found.token)
+        return doc is not None and await self._documents.remove(doc)
 
     @port_method
     async def claim_start(self, claim: StartClaim) -> StartClaim:
@@ -53,6 +70,10 @@ class CairnDispatch(CairnPort):
 
     async def _create(self, claim: StartClaim) -> StartClaim:
         return _claim((await self._documents.create(keys.dispatch(claim.key), _body(claim))).doc)
+
+
+def _standing(doc: Doc) -> StandingClaim:
+    return StandingClaim(doc.key.removeprefix(keys.CLAIMS), doc.body["value"], token_of(doc))
 
 
 def _same(doc: Doc, found: StartClaim) -> bool:

@@ -80,6 +80,7 @@ __all__ = [
 
 CONTROL_LOG = "wf"
 QUEUES = "wf/queues/"
+CLAIMS = "wf/claims/"
 TIMERS = "wf/timers/"
 ARCHIVE = "wf/archive/"
 EVIDENCE = "wf/evidence/"
@@ -145,7 +146,7 @@ def dispatch(key: str) -> str:
 
 def claim(key: str) -> str:
     """Key of any other claim."""
-    return f"wf/claims/{check_key('claim key', key)}"
+    return f"{CLAIMS}{check_key('claim key', key)}"
 
 
 def kind_prefix(queue: str, kind: str) -> str:

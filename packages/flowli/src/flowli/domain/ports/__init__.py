@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from flowli.domain.ports.archive import Archive, ArchivedExecution
 from flowli.domain.ports.channel import Channel, Messages
 from flowli.domain.ports.control import ControlLog, ControlSlice
-from flowli.domain.ports.dispatch import Claim, Dispatch, StartClaim
+from flowli.domain.ports.dispatch import Claim, Dispatch, StandingClaim, StartClaim
 from flowli.domain.ports.evidence import Evidence
 from flowli.domain.ports.executions import ExecutionStore
 from flowli.domain.ports.journal import Appended, Journal, JournalSlice, Overtaken
@@ -51,6 +51,7 @@ __all__ = [
     "Ownership",
     "Ports",
     "Queue",
+    "StandingClaim",
     "StartClaim",
     "Timers",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,7 +12,7 @@ from flowli.domain.ids import Eid
 from flowli.domain.provenance import Provenance
 from flowli.timestamp import Timestamp
 
-__all__ = ["Claim", "Dispatch", "StartClaim"]
+__all__ = ["Claim", "Dispatch", "StandingClaim", "StartClaim"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,15 @@ class Claim:
 
     value: Data
     won: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StandingClaim:
+    """A decision as it was found. ``token`` is opaque: it names this very decision to the backend."""
+
+    key: str
+    value: Data
+    token: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +71,15 @@ class Dispatch(Protocol):
     """Put-if-absent with read-back. Of any number of claims of one key exactly one wins, and all learn its value."""
 
     async def claim(self, key: str, value: Data) -> Claim:
-        """Decide ``key`` once and for all."""
+        """Decide ``key`` once, until it is forgotten."""
+
+    async def claims(self, prefix: str, *, after: str = "", limit: int = 1000) -> Sequence[StandingClaim]:
+        """The first decisions whose keys begin with ``prefix`` and come after ``after``, in the order of the keys;
+        fewer than ``limit`` if that is cheaper, none only if there are no more. Those of starts are not among them.
+        """
+
+    async def forget_claim(self, found: StandingClaim) -> bool:
+        """Remove a decision that has had its time, if it is still ``found``; False if it was not there."""
 
     async def claim_start(self, claim: StartClaim) -> StartClaim:
         """Claim ``claim.key`` for ``claim``; returns what stands (equal but for the token if it was won)."""

@@ -41,6 +41,7 @@ CLASSES: dict[str, dict[str, str]] = {
         "evidence": "get",
     },
     "list": {
+        "dispatch": "claims",
         "queue": "dequeue find list queues promote dead",
         "channel": "markers",
         "timers": "due pending",
@@ -50,7 +51,7 @@ CLASSES: dict[str, dict[str, str]] = {
         "journal": "delete",
         "control": "drop",
         "ownership": "remove",
-        "dispatch": "forget_start",
+        "dispatch": "forget_claim forget_start",
         "queue": "ack withdraw discard",
         "channel": "unmark drop delete delete_own",
         "timers": "cancel",

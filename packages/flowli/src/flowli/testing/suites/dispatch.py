@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from flowli.domain.data import Data
-from flowli.domain.ports import Ports, StartClaim
+from flowli.domain.ports import Ports, StandingClaim, StartClaim
 from flowli.testing.suites.port_suite import PortSuite, after_s, by, new_eid
 
 __all__ = ["DispatchSuite"]
@@ -23,6 +23,14 @@ def _start(key: str, request: str = "r-1", generation: int = 1) -> StartClaim:
 def _same(one: StartClaim | None, other: StartClaim) -> bool:
     """Equal but for the token, which is the backend's."""
     return one is not None and replace(one, token="") == replace(other, token="")
+
+
+async def _all(ports: Ports, prefix: str) -> list[StandingClaim]:
+    """Page by page, to the end."""
+    found: list[StandingClaim] = []
+    while page := await ports.dispatch.claims(prefix, after=found[-1].key if found else "", limit=2):
+        found += page
+    return found
 
 
 class DispatchSuite(PortSuite):
@@ -50,6 +58,33 @@ class DispatchSuite(PortSuite):
     async def test_claiming_the_same_value_again_is_not_won_again(self, ports: Ports) -> None:
         assert (await ports.dispatch.claim("slot", "mine")).won
         assert not (await ports.dispatch.claim("slot", "mine")).won
+
+    async def test_claims_are_found_by_the_beginning_of_their_keys(self, ports: Ports) -> None:
+        for key in ("b:1", "a:2", "a:1", "a:10", "A:1", "aa"):
+            await ports.dispatch.claim(key, {"of": key})
+        await ports.dispatch.claim_start(_start("a:3"))
+        assert [claim.key for claim in await _all(ports, "a:")] == ["a:1", "a:10", "a:2"]
+        assert [claim.value for claim in await _all(ports, "b")] == [{"of": "b:1"}]
+        assert [claim.key for claim in await ports.dispatch.claims("a:", after="a:1", limit=1)] == ["a:10"]
+        assert await _all(ports, "c") == []
+
+    async def test_a_claim_that_was_forgotten_can_be_decided_anew(self, ports: Ports) -> None:
+        """RET-11."""
+        await ports.dispatch.claim("slot", 1)
+        (found,) = await ports.dispatch.claims("slot")
+        assert await ports.dispatch.forget_claim(found)
+        assert not await ports.dispatch.forget_claim(found)
+        assert await ports.dispatch.claims("slot") == []
+        assert (await ports.dispatch.claim("slot", 1)).won
+
+    async def test_a_claim_that_was_decided_anew_is_not_forgotten(self, ports: Ports) -> None:
+        """RET-11: whoever found the one before comes too late."""
+        await ports.dispatch.claim("slot", 1)
+        (found,) = await ports.dispatch.claims("slot")
+        await ports.dispatch.forget_claim(found)
+        await ports.dispatch.claim("slot", 1)
+        assert not await ports.dispatch.forget_claim(found)
+        assert not (await ports.dispatch.claim("slot", 2)).won
 
     async def test_keys_are_told_apart(self, ports: Ports) -> None:
         for key in _KEYS:
