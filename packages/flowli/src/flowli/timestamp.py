@@ -73,7 +73,7 @@ class Timestamp:
         return self.us / 1_000_000
 
     def __str__(self) -> str:
-        return self.to_datetime().strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+        return f"{self.to_datetime().isoformat(timespec='microseconds')[:26]}Z"
 
     def __add__(self, delta: timedelta) -> Timestamp:
         return Timestamp(self.us + delta // _MICROSECOND)

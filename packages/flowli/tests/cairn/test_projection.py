@@ -4,7 +4,7 @@ import signal
 import sqlite3
 import sys
 import textwrap
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -28,7 +28,11 @@ class Totals:
         db.execute("CREATE INDEX by_total ON totals(total)")
         db.execute("CREATE VIEW large AS SELECT * FROM totals WHERE total > 1")
 
-    def apply(self, db: sqlite3.Connection, entry: Record) -> None:
+    def apply(self, db: sqlite3.Connection, entries: Sequence[Record]) -> None:
+        for entry in entries:
+            self.one(db, entry)
+
+    def one(self, db: sqlite3.Connection, entry: Record) -> None:
         self.applied += 1
         db.execute(
             "INSERT INTO totals VALUES (?, 1, ?) ON CONFLICT DO UPDATE SET total = total + 1, last = excluded.last",
@@ -167,8 +171,8 @@ async def test_readers_are_never_blocked_while_it_catches_up(log: Log, tmp_path:
 
 async def test_fold_that_fails_leaves_rows_and_position_as_they_were(log: Log, tmp_path: Path) -> None:
     class Fails(Totals):
-        def apply(self, db: sqlite3.Connection, entry: Record) -> None:
-            super().apply(db, entry)
+        def one(self, db: sqlite3.Connection, entry: Record) -> None:
+            super().one(db, entry)
             if self.applied == 25:
                 raise RuntimeError("once")
 
@@ -195,12 +199,13 @@ async def test_killed_in_the_middle_of_a_transaction_it_resumes(tmp_path: Path) 
             name, version = "totals", 1
             def create(self, db):
                 db.execute("CREATE TABLE totals(name TEXT PRIMARY KEY, total INTEGER, last INTEGER)")
-            def apply(self, db, entry):
-                db.execute("INSERT INTO totals VALUES (?, 1, ?) "
-                    "ON CONFLICT DO UPDATE SET total = total + 1, last = excluded.last",
-                    (entry.data["name"], entry.seq))
-                if entry.seq == int(sys.argv[2]):
-                    os.kill(os.getpid(), signal.SIGKILL)
+            def apply(self, db, entries):
+                for entry in entries:
+                    db.execute("INSERT INTO totals VALUES (?, 1, ?) "
+                        "ON CONFLICT DO UPDATE SET total = total + 1, last = excluded.last",
+                        (entry.data["name"], entry.seq))
+                    if entry.seq == int(sys.argv[2]):
+                        os.kill(os.getpid(), signal.SIGKILL)
 
         async def main():
             log = Cairn(FilesystemStore.from_url(f"file:{sys.argv[1]}/bucket?durability=os"), SYSTEM).log("wf")

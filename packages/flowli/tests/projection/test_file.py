@@ -175,22 +175,22 @@ import os, sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from projection_entries import life
-from flowli.adapters.projection import fold
+from flowli.adapters.projection import batch, fold
 from flowli.cairn.commit import Position
 from flowli.cairn.tables import Tables
 from flowli.domain.control_entries import ControlEntry
 
 entries = [ControlEntry(one.body, one.by, seq) for seq, one in enumerate((e for n in range(8) for e in life(n)), 1)]
-apply, left = fold._apply, {after}
+many, left = batch._many, {after}
 
-def dying(db, entry):
+def dying(db, statement, values):
     global left
     left -= 1
     if left < 0:
         os.kill(os.getpid(), 9)
-    apply(db, entry)
+    many(db, statement, values)
 
-fold._apply = dying
+batch._many = dying
 file = Tables({path!r}, fold.ControlFold(), "memory:")
 position = file.open()
 for at in range(position.commit, 8):
@@ -205,7 +205,7 @@ async def test_killed_inside_a_transaction_it_goes_on_without_loss_or_repetition
         await control.append(life(n))
     (tmp_path / "projection_entries.py").write_text((Path(__file__).parent / "entries.py").read_text())
     path = tmp_path / "state" / "flowli.db"
-    for after in (4, 13, 30):
+    for after in (4, 13, 32):
         script = _KILLED.format(tests=str(tmp_path), after=after, path=str(path))
         killed = await asyncio.create_subprocess_exec(sys.executable, "-c", script)
         assert await killed.wait() == -9

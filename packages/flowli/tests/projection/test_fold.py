@@ -26,11 +26,12 @@ RUNNING, SUSPENDED, COMPLETED, FAILED = (
 )
 
 
-def tables(entries: list[ControlEntry]) -> list[tuple[object, ...]]:
+def tables(entries: list[ControlEntry], batch: int = 1) -> list[tuple[object, ...]]:
     db = sqlite3.connect(":memory:", isolation_level=None)
     schema.create(db)
-    for seq, one in enumerate(entries, 1):
-        ControlFold().apply(db, ControlEntry(one.body, one.by, seq))
+    numbered = [ControlEntry(one.body, one.by, seq) for seq, one in enumerate(entries, 1)]
+    for at in range(0, len(numbered), batch):
+        ControlFold().apply(db, numbered[at : at + batch])
     rows = db.execute("SELECT * FROM executions ORDER BY eid").fetchall()
     rows += db.execute("SELECT * FROM attributes ORDER BY eid, name").fetchall()
     rows += db.execute("SELECT topic, eid, fid, data FROM announcements ORDER BY eid, fid").fetchall()
@@ -125,15 +126,32 @@ async def test_entries_of_a_newer_version_are_passed_over(control: ControlLog, p
 _LIFE = life(1)
 
 
-@given(st.permutations(_LIFE), st.lists(st.sampled_from(_LIFE), max_size=5))
-def test_order_and_repetition_change_nothing(order: list[ControlEntry], again: list[ControlEntry]) -> None:
-    assert tables([*order, *again]) == tables(_LIFE)
+@given(st.permutations(_LIFE), st.lists(st.sampled_from(_LIFE), max_size=5), st.integers(1, 15))
+def test_order_and_repetition_change_nothing(order: list[ControlEntry], again: list[ControlEntry], batch: int) -> None:
+    assert tables([*order, *again], batch) == tables(_LIFE)
+
+
+_ERASED = [
+    *life(1),
+    entry(Announced("paid", "card 4711", eid(1), "root/announce#2")),
+    entry(StatusChanged(eid(1), COMPLETED, "execution.erased", 2, 12), 3),
+]
+
+
+@given(st.permutations(_ERASED), st.lists(st.sampled_from(_ERASED), max_size=5), st.integers(1, 18))
+def test_of_an_erased_execution_no_value_is_kept_whenever_it_comes(
+    order: list[ControlEntry], again: list[ControlEntry], batch: int
+) -> None:
+    rows = tables([*order, *again], batch)
+    assert len(rows) == 3, "the execution and two announcements; no attribute"
+    assert {row[-1] for row in rows[1:]} == {"null"}
+    assert "4711" not in repr(rows)
 
 
 def test_filter_of_nothing_is_everything() -> None:
     db = sqlite3.connect(":memory:", isolation_level=None)
     schema.create(db)
     for n in range(3):
-        ControlFold().apply(db, created(n))
+        ControlFold().apply(db, [created(n)])
     assert len(queries.executions(db, queries.Filter(), 10, None).rows) == 3
     db.close()

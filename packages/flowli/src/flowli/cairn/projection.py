@@ -26,7 +26,7 @@ __all__ = ["Fold", "Part", "Position", "Projection", "Record", "Source", "of_log
 E = TypeVar("E")
 T = TypeVar("T")
 
-_BATCH = 2_000
+_BATCH = 10_000
 _READERS = 4
 _LOOK_AGAIN_S = 0.05
 
@@ -106,16 +106,28 @@ class Projection(Generic[E]):
             await self._open()
             self._begun += 1
             begun = self._begun
-            while True:
-                found = await self._source(self._position, _BATCH)
+            await self._fold_all()
+            self._ended = begun
+            return self._position
+
+    async def _fold_all(self) -> None:
+        """Fold up to the tail; what comes next is read while what was read is folded."""
+        found = await self._source(self._position, _BATCH)
+        while True:
+            following = None if found.caught_up else asyncio.ensure_future(self._source(found.position, _BATCH))
+            try:
                 if found.position != self._position:
                     apply = partial(self._tables.apply, self._position, found.entries, found.position)
                     self._position = await self._in(self._writer, apply)
-                    if self._position != found.position:
-                        continue  # another process has folded something: go on from there
-                if found.caught_up:
-                    self._ended = begun
-                    return self._position
+                if self._position != found.position:  # another process has folded something: go on from there
+                    found = await self._source(self._position, _BATCH)
+                elif following is None:
+                    return
+                else:
+                    found = await following
+            finally:
+                if following is not None:
+                    following.cancel()
 
     async def wait_for(self, seq: int, *, timeout_s: float) -> bool:
         """Fold until the entry ``seq`` is among the rows; False if it did not come within ``timeout_s`` seconds."""

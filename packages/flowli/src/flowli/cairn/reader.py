@@ -49,8 +49,10 @@ async def read_forward(
     asked = False
     while limit is None or len(commits) < limit:
         left = most if limit is None else min(limit - len(commits), most)
-        numbers = range(number, number + min(wide, left))
-        look = not asked and wide >= _SEGMENTS_FROM
+        known = not asked and segments.listed(segment_of(number))
+        # what a segment is known to hold is not read beside it
+        numbers = range(number, number if known else number + min(wide, left))
+        look = known or (not asked and wide >= _SEGMENTS_FROM)
         folded, page = await asyncio.gather(
             _folded(segments, number, limit) if look else _none(), asyncio.gather(*map(get, numbers))
         )
@@ -61,12 +63,12 @@ async def read_forward(
             room = None if limit is None else limit - len(commits)
             commits.extend([one for one in folded if one.number >= number][:room])
             wide = _AFTER_SEGMENTS
-        else:
+        elif not known:
             present = _until_absent(page)
             commits.extend(present)
             if len(present) < len(page):
                 return Chunk(commits, _end(commits, after), caught_up=True)
-        number = commits[-1].number + 1
+        number = commits[-1].number + 1 if commits else number
     return Chunk(commits, _end(commits, after), caught_up=False)
 
 

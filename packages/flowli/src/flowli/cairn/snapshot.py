@@ -34,13 +34,19 @@ class Segments:
         self._documents = documents
         self._name = name
         self._prefix = f"{log_prefix(name)}snapshots/segment/"
+        self._listed = range(0)
 
     def key(self, segment: int) -> str:
         """The key of a segment."""
         return f"{self._prefix}{segment:012d}.msgpack"
 
     async def present(self, first: int) -> range:
-        """The run of segments without a gap that begins with ``first``; empty if that one is missing. One listing."""
+        """The run of segments without a gap that begins with ``first``; empty if that one is missing.
+
+        One listing, or none where an earlier one told of it.
+        """
+        if first in self._listed:
+            return range(first, self._listed.stop)
         after = self.key(first - 1) if first > 1 else None
         page = await self._documents.list(self._prefix, after=after)
         end = first
@@ -48,7 +54,12 @@ class Segments:
             if item.key != self.key(end):
                 break
             end += 1
-        return range(first, end)
+        self._listed = range(first, end)
+        return self._listed
+
+    def listed(self, segment: int) -> bool:
+        """Whether a listing told of a segment. It may be gone since."""
+        return segment in self._listed
 
     async def read(self, segment: int) -> tuple[Commit, ...] | None:
         """The commits of a segment, or None when it was never written. One request.
@@ -59,6 +70,7 @@ class Segments:
         key = self.key(segment)
         found = await self._documents.read_bytes(key)
         if found is None:
+            self._listed = range(0)
             return None
         body = from_msgpack(found.data, key)
         form, first, commits = body.get("v"), body.get("first"), body.get("commits")

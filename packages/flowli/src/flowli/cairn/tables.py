@@ -42,8 +42,8 @@ class Fold(Protocol[E_contra]):
     def create(self, db: sqlite3.Connection) -> None:
         """Make the tables, within the caller's transaction."""
 
-    def apply(self, db: sqlite3.Connection, entry: E_contra) -> None:
-        """Fold one entry, within the caller's transaction; each comes exactly once, in order."""
+    def apply(self, db: sqlite3.Connection, entries: Sequence[E_contra]) -> None:
+        """Fold entries, within the caller's transaction; each comes exactly once, in order."""
 
 
 class Tables(Generic[E]):
@@ -94,8 +94,7 @@ class Tables(Generic[E]):
             position = _stored(db)
             if position != before:
                 return position  # what another process has folded is not folded twice
-            for entry in entries:
-                self._fold.apply(db, entry)
+            self._fold.apply(db, entries)
             db.execute(f"UPDATE {_STATE} SET commits = ?, seq = ?", (after.commit, after.seq))
         return after
 

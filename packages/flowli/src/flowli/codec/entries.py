@@ -23,7 +23,7 @@ __all__ = ["dump_entries", "load_control", "load_journal"]
 E = TypeVar("E", JournalEntry, ControlEntry)
 
 _CODE = tuple(field.name for field in fields(Code))
-_BY = frozenset({"at", "actor", "site", "code", "attempt"})
+_BY = frozenset({"at", "actor", "site", "code", "attempt", "trace"})
 
 
 def dump_entries(entries: Sequence[JournalEntry] | Sequence[ControlEntry]) -> list[Data]:
@@ -101,6 +101,8 @@ def _differences(by: Provenance, before: Provenance | None) -> dict[str, Any]:
         found["code"] = {name: getattr(new, name) for name in _CODE if getattr(new, name) != getattr(old, name)}
     if by.attempt != (before.attempt if before else 0):
         found["attempt"] = by.attempt
+    if by.trace != (before.trace if before else ""):
+        found["trace"] = by.trace
     if by.more is not None and (before is None or by.more != before.more):
         found.update(by.more)
     return found
@@ -111,11 +113,17 @@ def _provenance(before: Provenance | None, at: int, by: dict[str, Any]) -> Prove
     if "at" in by:
         code = made.structure(by["code"], Code) if by.get("code") else None
         actor, site = made.structure(by["actor"], Actor), made.structure(by["site"], Site)
-        return Provenance(actor, site, Timestamp(by["at"]), code, by.get("attempt", 0), _more(None, by))
+        return Provenance(
+            actor, site, Timestamp(by["at"]), code, by.get("attempt", 0), by.get("trace", ""), _more(None, by)
+        )
     if before is None:
         raise ValueError("the first record has no provenance")
     if not by:
-        return before if at == 0 else replace(before, at=Timestamp(before.at.us + at))
+        if at == 0:
+            return before
+        # Not by ``replace``: most entries of a log come by here.
+        now = Timestamp(before.at.us + at)
+        return Provenance(before.actor, before.site, now, before.code, before.attempt, before.trace, before.more)
     changed: dict[str, Any] = {"at": Timestamp(before.at.us + at), "more": _more(before.more, by)}
     if "actor" in by:
         changed["actor"] = made.structure(by["actor"], Actor)
@@ -123,6 +131,8 @@ def _provenance(before: Provenance | None, at: int, by: dict[str, Any]) -> Prove
         changed["site"] = made.structure(by["site"], Site)
     if "attempt" in by:
         changed["attempt"] = by["attempt"]
+    if "trace" in by:
+        changed["trace"] = by["trace"]
     if "code" in by:
         old, new = before.code, by["code"]
         known = {name: value for name, value in (new or {}).items() if name in _CODE}

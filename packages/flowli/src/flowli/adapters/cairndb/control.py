@@ -8,6 +8,7 @@ commits that are gone is told the boundary, and reads what was kept at it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 
 from flowli.adapters.cairndb import keys, stand_in
 from flowli.adapters.cairndb.opened import CairnPort, Opened, port_method
@@ -25,7 +26,7 @@ LINGER_S = 0.05
 MAX_LINGER_S = 2.0
 """The longest."""
 
-_COMMITS_AT_ONCE = 512
+_FIRST, _AT_ONCE = 128, 4096
 
 
 class CairnControlLog(CairnPort):
@@ -35,6 +36,7 @@ class CairnControlLog(CairnPort):
         super().__init__(opened)
         self._log = self._cairn.log(keys.CONTROL_LOG, trimmable=True, linger_s=LINGER_S, max_linger_s=MAX_LINGER_S)
         self._folded = 0
+        self._per_commit: float | None = None
 
     @port_method
     async def append(self, entries: Sequence[ControlEntry]) -> int:
@@ -64,8 +66,10 @@ class CairnControlLog(CairnPort):
         entries: list[ControlEntry] = []
         position, caught_up = to_log(after), False
         while len(entries) < limit and not caught_up:
-            chunk = await self._log.read(position, min(limit - len(entries), _COMMITS_AT_ONCE))
+            chunk = await self._log.read(position, self._commits(limit - len(entries)))
             caught_up = chunk.caught_up
+            if chunk.commits:
+                self._per_commit = sum(len(one.records) for one in chunk.commits) / len(chunk.commits)
             for commit in chunk.commits:
                 if len(entries) >= limit:
                     caught_up = False
@@ -73,6 +77,10 @@ class CairnControlLog(CairnPort):
                 entries.extend(control_entries(commit))
                 position = commit.position
         return ControlSlice(tuple(entries), from_log(position), caught_up)
+
+    def _commits(self, entries: int) -> int:
+        """How many commits hold about so many entries, as they were lately: what is read too much is lost."""
+        return min(entries, _FIRST) if self._per_commit is None else min(ceil(entries / self._per_commit), _AT_ONCE)
 
     @port_method
     async def compact(self, up_to: Position, kept: Sequence[ControlEntry]) -> Position:

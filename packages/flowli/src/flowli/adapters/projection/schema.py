@@ -6,7 +6,7 @@ import sqlite3
 
 __all__ = ["VERSION", "create"]
 
-VERSION = 3
+VERSION = 4
 
 _TABLES = """
 CREATE TABLE executions (
