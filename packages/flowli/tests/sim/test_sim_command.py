@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from flowli.cairn.write import Won
 from flowli.stores.memory import MemoryStore
+from flowli.testing.clock import ManualClock, ManualWorld
 from flowli.testing.sim.campaign import BUDGETS, Campaign
 from flowli.testing.sim.command import sim
 from flowli.testing.sim.modes import Case, run_case
@@ -42,7 +43,20 @@ def test_what_violates_nothing_is_told_as_a_story(run) -> None:
 def test_the_workflows_of_an_application_end_as_they_do_without_faults(run) -> None:
     found = run("--app", "sim_planted:registry", "--start", "bill [21]", "--start", "wait", "--mode", "storm")
     assert found.exit_code == 0, found.output
-    assert found.output.startswith("3 runs, ")
+    assert found.output.startswith("3 runs (sweep 0, freeze 0, storm 3), ")
+
+
+def test_a_search_ends_when_its_minutes_are_over(run) -> None:
+    found = run("--workload", "steps", "--minutes", "0")
+    assert found.output.startswith("0 runs (sweep 0, freeze 0, storm 0), 0 operations")
+
+
+def test_the_order_of_a_search_is_drawn_by_the_seed() -> None:
+    campaigns = [Campaign({"steps": WORKLOADS["steps"]}, seed) for seed in (1, 1, 2)]
+    world = ManualWorld(ManualClock())
+    orders = [[*each.drawn(campaigns[0].cases("sweep", BUDGETS["small"]), 1.0, world)] for each in campaigns]
+    assert orders[0] == orders[1] != orders[2]
+    assert set(orders[0]) == set(orders[2])
 
 
 @pytest.mark.parametrize(

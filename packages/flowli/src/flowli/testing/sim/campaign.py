@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +12,7 @@ from flowli.cairn.store import ObjectStore
 from flowli.testing.sim.modes import Case, freezes, run_case, storms, sweep
 from flowli.testing.sim.workload import Workload
 from flowli.testing.sim.workloads import WORKLOADS
+from flowli.world import World
 
 __all__ = ["BUDGETS", "MODES", "Budget", "Campaign", "Finding"]
 
@@ -60,16 +63,21 @@ class Campaign:
     Attributes:
         seed: of the latencies, and of the choice among the cases.
         store: a real store that does all that the bucket does, and must answer the same.
-        runs: how many were run.
+        tried: how many were run, by mode.
         operations: how many requests all of them made.
     """
 
     workloads: Mapping[str, Workload] = field(default_factory=lambda: WORKLOADS)
     seed: int = 1
     store: ObjectStore | None = None
-    runs: int = 0
+    tried: Counter[str] = field(default_factory=Counter)
     operations: int = 0
     findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def runs(self) -> int:
+        """How many were run."""
+        return self.tried.total()
 
     def cases(self, mode: str, budget: Budget, names: Sequence[str] = ()) -> Iterator[Case]:
         """The cases of a mode: ``sweep``, ``freeze``, ``storm`` or ``all``.
@@ -89,11 +97,17 @@ class Campaign:
             raise ValueError(f"there is no mode '{mode}'; use sweep, freeze, storm or all")
         return modes[mode]()
 
+    def drawn(self, cases: Iterable[Case], minutes: float, world: World) -> Iterator[Case]:
+        """The same cases in an order that ``seed`` draws, for so many minutes of real time."""
+        shuffled, end_s = list(cases), world.monotonic_s() + 60.0 * minutes
+        random.Random(self.seed).shuffle(shuffled)
+        return itertools.takewhile(lambda _: world.monotonic_s() < end_s, shuffled)
+
     def run(self, cases: Iterable[Case]) -> Iterator[Finding | None]:
         """Run cases one by one; yields a finding, or None for a good run."""
         for case in cases:
             outcome, _ = run_case(case, self.workloads, store=self.store)
-            self.runs += 1
+            self.tried[case.mode] += 1
             self.operations += outcome.operations
             finding = Finding(case, tuple(outcome.problems)) if outcome.problems else None
             if finding is not None:

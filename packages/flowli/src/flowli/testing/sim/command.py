@@ -20,6 +20,7 @@ from flowli.testing.sim.shrink import shrink
 from flowli.testing.sim.story import story
 from flowli.testing.sim.workload import Workload
 from flowli.testing.sim.workloads import WORKLOADS
+from flowli.world import SystemWorld
 
 __all__ = ["sim"]
 
@@ -29,6 +30,7 @@ __all__ = ["sim"]
     "--budget", type=click.Choice(sorted(BUDGETS)), default="small", show_default=True, help="How much to try."
 )
 @click.option("--mode", type=click.Choice(["all", *MODES]), default="all", show_default=True, help="How to strike.")
+@click.option("--minutes", type=click.FloatRange(0), help="Try cases in the order that --seed draws, and end after so long.")
 @click.option("--workload", "names", multiple=True, help="Only this workload; may be given again.")
 @click.option("--workloads", "source", metavar="MODULE:ATTR", help="A dict of your own workloads, by name.")
 @click.option("--app", metavar="MODULE:ATTR", help="A Registry: its workflows, as --start names them.")
@@ -40,6 +42,7 @@ __all__ = ["sim"]
 def sim(
     budget: str,
     mode: str,
+    minutes: float | None,
     names: tuple[str, ...],
     source: str | None,
     app: str | None,
@@ -63,12 +66,13 @@ def sim(
         _tell(line, workloads, store, reads)
         return
     campaign = Campaign(workloads, seed, store)
-    for finding in campaign.run(campaign.cases(mode, BUDGETS[budget], names)):
+    cases = campaign.cases(mode, BUDGETS[budget], names)
+    for finding in campaign.run(cases if minutes is None else campaign.drawn(cases, minutes, SystemWorld())):
         if finding is not None:
             click.echo(f"{finding.case}  {finding.problems[0]}")
-    click.echo(
-        f"{campaign.runs} runs, {campaign.operations} operations, {len(campaign.findings)} with something violated"
-    )
+    tried = ", ".join(f"{mode} {campaign.tried[mode]}" for mode in MODES)
+    told = f"{campaign.runs} runs ({tried}), {campaign.operations} operations"
+    click.echo(f"{told}, {len(campaign.findings)} with something violated")
     if campaign.findings:
         given = {"--workloads": (source,), "--app": (app,), "--start": starts, "--storage": (storage,)}
         options = [word for name, values in given.items() for value in values if value for word in (name, value)]

@@ -89,6 +89,13 @@ class Case:
         host = "one-host" if self.one_host else "hosts"
         return f"{self.workload}:{self.seed}:{self.order}:{host}:{self.storm}:{strikes}"
 
+    @property
+    def mode(self) -> str:
+        """How it strikes: ``sweep``, ``freeze`` or ``storm``."""
+        if self.storm:
+            return "storm"
+        return "freeze" if any(fault in FREEZES for _, fault in self.strikes) else "sweep"
+
     @classmethod
     def parse(cls, line: str) -> Case:
         """Read the line of a run.
