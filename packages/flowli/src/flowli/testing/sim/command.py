@@ -30,7 +30,7 @@ __all__ = ["sim"]
     "--budget", type=click.Choice(sorted(BUDGETS)), default="small", show_default=True, help="How much to try."
 )
 @click.option("--mode", type=click.Choice(["all", *MODES]), default="all", show_default=True, help="How to strike.")
-@click.option("--minutes", type=click.FloatRange(0), help="Try cases in the order that --seed draws, and end after so long.")
+@click.option("--minutes", type=click.FloatRange(0), help="Try cases in the order that --seed draws, for so long.")
 @click.option("--workload", "names", multiple=True, help="Only this workload; may be given again.")
 @click.option("--workloads", "source", metavar="MODULE:ATTR", help="A dict of your own workloads, by name.")
 @click.option("--app", metavar="MODULE:ATTR", help="A Registry: its workflows, as --start names them.")
