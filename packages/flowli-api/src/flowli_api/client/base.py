@@ -12,6 +12,7 @@ from flowli.domain.errors import UsageError
 from flowli.world import World
 from flowli_api.client.calls import Call
 from flowli_api.client.errors import ApiError, error_of
+from flowli_api.client.upload import Upload
 
 __all__ = ["ATTEMPTS", "ClientBase"]
 
@@ -49,6 +50,9 @@ class ClientBase:
         }
         timeout = httpx.Timeout(self._timeout_s, read=self._timeout_s + call.wait_s)
         content = None if call.body is None else orjson.dumps(call.body, default=str)
+        if isinstance(call, Upload):
+            content = call.content
+            headers |= {**call.headers, "content-type": call.media_type}
         return httpx.Request(
             call.method,
             f"{self._url}{call.path}",

@@ -15,11 +15,15 @@ __all__ = [
     "AnswerOut",
     "Deliver",
     "Dequeue",
+    "EvidenceWritten",
     "HeldOut",
     "Nack",
     "Renew",
     "Renewed",
     "ScopeOut",
+    "State",
+    "StateCleared",
+    "StateOut",
     "TakenOut",
     "TakenPage",
 ]
@@ -67,6 +71,7 @@ class Renewed(Out):
 
     token: str
     ttl_s: float
+    wanted: bool = Field(description="False when nobody can receive the answer any more: the work may end.")
 
 
 class Ack(In):
@@ -118,6 +123,29 @@ class EvidenceWritten(Out):
 
     name: str = Field(examples=["root~agents=1.1.1/transcript"])
     fresh: bool = Field(description="False if there was one of that name: the first one stays.")
+    whole: bool = Field(description="False while parts are missing.")
+
+
+class State(In):
+    """What the consumer of a task leaves for the one who goes on with it."""
+
+    token: Token
+    state: JsonValue
+
+
+class StateOut(Out):
+    """The state of a task."""
+
+    token: str
+    state: JsonValue
+    held: bool = Field(description="Nobody has taken it since the token was given.")
+    standing: bool = Field(description="The task is still in its queue.")
+
+
+class StateCleared(Out):
+    """The state is gone, or somebody else's."""
+
+    cleared: bool = True
 
 
 class Acquire(In):

@@ -19,19 +19,25 @@ from flowli_api.dto.tasks import (
     Nack,
     Renew,
     Renewed,
+    State,
+    StateCleared,
+    StateOut,
     TakenPage,
 )
 from flowli_api.params import IdempotencyKey, NamePath
 from flowli_api.routing import KNOWN, ApiRouter, Caller, ServiceOf, requires
 from flowli_api.service import Service
+from flowli_api.worker.evidence import MOST_PARTS, keep
 from flowli_api.worker.seal import Held
-from flowli_api.worker.tasks import answered, send, take
+from flowli_api.worker.states import clear_state, look_at_state, take_state, write_state
+from flowli_api.worker.tasks import answered, send, take, wanted
 
 __all__ = ["router"]
 
 router = ApiRouter(tags=["worker"])
 
 _What = Annotated[str, Query(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$", description="Names the body.")]
+_Part = Annotated[int, Query(ge=1, le=MOST_PARTS, description="Of a body that is sent in parts, from 1.")]
 _BODY = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
 
 
@@ -59,7 +65,7 @@ async def renew_task(body: Renew, caller: Caller, service: ServiceOf, key: Idemp
     held = await _held(service, caller, body.token)
     lease = await service.engine.ports.queue.renew(held.lease)
     token = await service.seal.close_task(caller, answered(held, lease))
-    return written(Renewed(token=token, ttl_s=lease.ttl_s), None)
+    return written(Renewed(token=token, ttl_s=lease.ttl_s, wanted=await wanted(service, held)), None)
 
 
 @router.post("/tasks/ack", response_model=HeldOut, operation_id="ack_tasks")
@@ -108,15 +114,50 @@ async def put_evidence(
     request: Request,
     caller: Caller,
     service: ServiceOf,
+    part: _Part = 1,
+    parts: _Part = 1,
     key: IdempotencyKey = None,
 ) -> Response:
-    """Keep a body beside the execution of a task: a transcript, a diff. The first one of a name stays."""
+    """Keep a body beside the execution of a task: a transcript, a diff. The first one of a name stays.
+
+    A body over the limit of a request is sent in parts, the last one last; it is kept whole.
+    """
     held = await _held(service, caller, token)
-    task, delivery = held.lease.task, held.lease.epoch
-    name = f"delegate-{task.key.replace('/', '~').replace('#', '=') or 'task'}.{delivery}.{delivery}/{what}"
-    fresh = await service.engine.ports.evidence.put(task.target, name, await request.body())
-    service.logged(caller, "evidence", task.target, task=task.task_id)
-    return written(EvidenceWritten(name=name, fresh=fresh), None)
+    kept = await keep(service, held, what, await request.body(), part, parts)
+    if kept.whole:
+        service.logged(caller, "evidence", held.lease.task.target, task=held.lease.task.task_id)
+    return written(kept, None)
+
+
+@router.post("/tasks/state/take", response_model=StateOut, operation_id="take_task_state")
+@requires(KNOWN)
+async def take_task_state(body: Renew, caller: Caller, service: ServiceOf, key: IdempotencyKey = None) -> Response:
+    """What the last consumer left of a task that the caller holds; it can write no more from now on."""
+    found = await take_state(service, caller, await _held(service, caller, body.token))
+    service.logged(caller, "take_state")
+    return written(found, None)
+
+
+@router.post("/tasks/state", response_model=StateOut, operation_id="write_task_state")
+@requires(KNOWN)
+async def write_task_state(body: State, caller: Caller, service: ServiceOf, key: IdempotencyKey = None) -> Response:
+    """Leave something for whoever goes on with the task; `lease_lost`: somebody does already."""
+    return written(await write_state(service, caller, body.token, body.state), None)
+
+
+@router.post("/tasks/state/look", response_model=StateOut, operation_id="look_at_task_state")
+@requires(KNOWN)
+async def look_at_task_state(body: Renew, caller: Caller, service: ServiceOf, key: IdempotencyKey = None) -> Response:
+    """The state as it stands, whoever has it, and whether the task stands in its queue. Nothing is changed."""
+    return written(await look_at_state(service, caller, body.token), None)
+
+
+@router.post("/tasks/state/clear", response_model=StateCleared, operation_id="clear_task_state")
+@requires(KNOWN)
+async def clear_task_state(body: Renew, caller: Caller, service: ServiceOf, key: IdempotencyKey = None) -> Response:
+    """Remove the state of a task that is done, unless somebody else has taken it."""
+    await clear_state(service, caller, body.token)
+    return written(StateCleared(), None)
 
 
 async def _held(service: Service, caller: Caller, token: str) -> Held:

@@ -12,16 +12,16 @@ from flowli import codec
 from flowli.domain.channels import Message, scoped_channel
 from flowli.domain.delegate import Answer, Delegate
 from flowli.domain.entries import START
-from flowli.domain.errors import InvalidName, InvalidValue
+from flowli.domain.errors import BackendError, InvalidName, InvalidValue, NotAllowed, UnknownExecution
 from flowli.domain.ids import parse_eid
 from flowli.domain.tasks import TaskKind, TaskLease
-from flowli.runtime.protocols.deliver import deliver, sent_before
+from flowli.runtime.protocols.deliver import check_receiver, deliver, sent_before
 from flowli_api.auth.identity import Identity
 from flowli_api.dto.tasks import TakenOut
 from flowli_api.service import Service
 from flowli_api.worker.seal import Held
 
-__all__ = ["answered", "send", "take"]
+__all__ = ["answered", "send", "take", "wanted"]
 
 _log = structlog.get_logger("flowli.api.worker")
 _FOREIGN_DELAY_S = 30.0
@@ -114,6 +114,20 @@ async def send(service: Service, caller: Identity, held: Held, answer: Answer) -
 def answered(held: Held, lease: TaskLease) -> Held:
     """The same task after a renewal."""
     return replace(held, lease=lease)
+
+
+async def wanted(service: Service, held: Held) -> bool:
+    """Whether an answer could still be received."""
+    channel = _channel(held)
+    if channel is None or held.reply is None:
+        return True
+    try:
+        await check_receiver(service.engine.ports, parse_eid(held.reply[0]), channel)
+    except (NotAllowed, UnknownExecution):
+        return False
+    except BackendError:
+        return True  # unknown; the next renewal tells
+    return True
 
 
 async def _answered_before(service: Service, caller: Identity, held: Held, channel: str) -> bool:
