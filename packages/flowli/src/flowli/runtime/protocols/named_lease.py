@@ -6,23 +6,30 @@ change of hands raises the epoch, by compare-and-swap on the one document, so th
 
 Taking, for an execution (``take_lease``):
 
-1. Read the lease. If it is free, take it, with the execution in its state. *Crash after it*: the frame is done again
-   and finds the execution as the holder.
-2. If it is held, leave a request in it: the place in the line. If it has changed hands since 1, begin again. So who
+1. Read the lease. If the execution stands in its state, it has it: it was handed over, or the frame is done again.
+2. If it is free and nobody stands before in the line, take it. *Crash after it*: the frame is done again and does 1.
+3. If it is free and somebody stands before, it is theirs: do 6 to 8 for them, and begin again.
+4. If it is held, leave a request in it: the place in the line. If it has changed hands since 1, begin again. So who
    lets it go later finds the request.
-3. The execution waits for a message on its own channel, and looks again from time to time.
+5. The execution waits for a message on its own channel, and looks again from time to time.
 
 Leaving (``leave_lease``, ``pass_on``):
 
-4. Clear the state. *Crash after it*: the frame is done again and does 5.
-5. Tell the first in the line who still lives. *Crash before it*: whoever waits looks again after a while.
+6. Put the first in the line who can go on into the state; clear it if there is none. So the lease is never free while
+   somebody waits who could take it, and nobody who arrives in this moment goes first. *Crash after it*: the frame is
+   done again, finds in the state that it has handed the lease over, and does 8.
+7. Strike the new holder from the line. *Crash before it*: it is struck when it leaves.
+8. Tell the new holder. *Crash before it*: as after 6; where nobody does it again, the holder looks after a while.
 
-What ended without leaving (terminated, say) no longer holds it: who looks, finds the end.
+Who has ended, or left the line, is struck from it. Who is paused or parked is passed over and keeps its place; it is
+told when the lease is left free. What ended without leaving (terminated, say) no longer holds the lease: who looks,
+finds the end.
 """
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from flowli.domain.channels import Message
 from flowli.domain.data import Data
@@ -45,7 +52,23 @@ FREE: Data = {}
 """The state of a lease that no execution holds."""
 
 _BY_EXECUTION = "execution/"
-_TTL_S = 60.0
+# no time without a write frees what an execution holds: whoever was stopped for long before its write must lose
+_TTL_S = 100 * 365 * 86_400.0
+
+
+@dataclass(slots=True)
+class _Line:
+    """Those who wait for a lease.
+
+    Attributes:
+        first: the first who can go on.
+        gone: requests of those before it who do not wait any more.
+        held_up: those before it who are paused or parked, with the place in their journal at which they are.
+    """
+
+    first: LeaseRequest | None = None
+    gone: list[str] = field(default_factory=list)
+    held_up: list[tuple[LeaseRequest, int]] = field(default_factory=list)
 
 
 async def take_lease(services: Services, execution: Execution, name: str, fid: Fid, by: Provenance) -> int:
@@ -55,15 +78,20 @@ async def take_lease(services: Services, execution: Execution, name: str, fid: F
     while True:
         lease = await ownership.read(eid)
         if lease is not None and _holds(lease, execution.eid, fid):
+            await _strike(services, lease, [line])  # it may have asked for its place when it had it already
             return lease.epoch
         if lease is None or await is_free(services.ports, lease):
+            before = _Line() if lease is None else await _line(services.ports, lease.requests, own=line)
+            if lease is not None and before.first is not None and before.first.id != line:
+                await _hand_over(services, lease, before, by, line)
+                continue
             state: Data = {"execution": str(execution.eid), "fid": fid, "since": str(by.at)}
             got = await _change(services, lease, eid, state)
             if got is not None:
-                if any(request.id == line for request in got.requests):
-                    await _strike(services, got, [line])
+                await _strike(services, got, [line, *before.gone])
                 return got.epoch
             continue
+        await _tell_again(services, lease, name, line, by)
         about: dict[str, Data] = {"eid": str(execution.eid), "channel": lease_channel(execution.eid, name)}
         left = await ownership.request(eid, LeaseRequest(line, "wait", by, data=about))
         if (left.epoch, left.state) == (lease.epoch, lease.state):
@@ -77,16 +105,18 @@ async def leave_lease(services: Services, owner: Eid, name: str, fid: Fid, by: P
         lease = await services.ports.ownership.read(eid)
         if lease is None:
             return
-        holds = _holds(lease, owner, fid)
-        waits = any(request.id == line for request in lease.requests)
-        if not holds and not (waits and _is_of_execution(lease)):
-            break  # gone to somebody else; a process that holds it is not disturbed for the line
-        changed = await _change(services, lease, eid, FREE if holds else lease.state)
-        if changed is not None:
-            lease = await _strike(services, changed, [line]) if waits else changed
-            break
-    if await is_free(services.ports, lease):
-        await pass_on(services, lease, by)
+        if _holds(lease, owner, fid):
+            after = await _line(services.ports, [one for one in lease.requests if one.id != line])
+            after.gone.append(line)
+            if await _hand_over(services, lease, after, by, line):
+                return
+            continue
+        struck = await _strike(services, lease, [line])
+        if struck is None:
+            continue
+        if not await _tell_again(services, struck, name, line, by):
+            await pass_on(services, struck, by, line)
+        return
 
 
 async def leave_all(services: Services, owner: Eid, fold: JournalFold, by: Provenance) -> None:
@@ -103,37 +133,114 @@ async def is_free(ports: Ports, lease: Lease) -> bool:
     """Whether nobody holds the lease: no process that may live, and no execution that still stands in it."""
     if not _is_of_execution(lease) and lease.holder is not None and lease.idle_s < lease.ttl_s:
         return False
-    state = lease.state if isinstance(lease.state, dict) else {}
-    holder, fid = state.get("execution"), state.get("fid")
-    if not isinstance(holder, str) or not isinstance(fid, str):
+    holder, fid = _in_state(lease, "execution"), _in_state(lease, "fid")
+    if not holder or not fid:
         return True
     standing = await find_standing(ports, Eid(holder))
-    if standing is None or standing.ended:
-        return True
-    return any(
-        frame.metadata.get("releases") == fid and frame.status is FrameStatus.COMPLETED
-        for frame in standing.fold.frames.values()
-    )
+    return standing is None or standing.ended or _has_left(standing.fold, fid)
 
 
-async def pass_on(services: Services, lease: Lease, by: Provenance) -> None:
-    """Step 5, for a lease that is free."""
-    for request in lease.requests:
+async def pass_on(services: Services, lease: Lease, by: Provenance, giver: str = "") -> None:
+    """Steps 6 to 8 for a lease that is free, until somebody has it or nobody waits.
+
+    Args:
+        giver: who lets it go, as in the line; empty for a process, which does nothing again.
+    """
+    current: Lease | None = lease
+    while current is not None and await is_free(services.ports, current):
+        line = await _line(services.ports, current.requests)
+        if line.first is None:
+            await _tell_held_up(services, current, line, by)
+            return
+        if await _hand_over(services, current, line, by, giver):
+            return
+        current = await services.ports.ownership.read(lease.eid)
+
+
+async def _line(ports: Ports, requests: Iterable[LeaseRequest], *, own: str = "") -> _Line:
+    """Look along the line up to the first who can go on; ``own`` can."""
+    line = _Line()
+    for request in requests:
         if request.verb != "wait":
             continue
-        eid, channel = Eid(str(request.data["eid"])), str(request.data["channel"])
-        message = Message(f"lease:{lease.eid}:{lease.epoch}", channel, {"epoch": lease.epoch}, by)
-        try:
-            marker = await check_receiver(services.ports, eid, channel)
-        except (NotAllowed, UnknownExecution):
-            continue  # it has ended; who takes the lease next strikes it out
-        await deliver(services.ports, services.hub, message, eid=eid, by=by, search_after=START, seen=marker)
-        return
+        eid, _, fid = request.id.partition("/")
+        standing = None if request.id == own else await find_standing(ports, Eid(eid))
+        if request.id != own and (standing is None or standing.ended or _has_left(standing.fold, fid)):
+            line.gone.append(request.id)
+        elif standing is not None and (standing.fold.paused is not None or standing.fold.parked is not None):
+            line.held_up.append((request, standing.fold.seq))
+        else:
+            line.first = request
+            break
+    return line
+
+
+async def _hand_over(services: Services, lease: Lease, line: _Line, by: Provenance, giver: str) -> bool:
+    """Steps 6 to 8. False if that is not the end of it: look at the lease again."""
+    first, state = line.first, FREE
+    if first is not None:
+        holder, _, fid = first.id.partition("/")
+        state = {"execution": holder, "fid": fid, "since": str(by.at), "giver": giver}
+    changed = await _change(services, lease, lease.eid, state)
+    if changed is None:
+        return False
+    if first is not None:
+        await _strike(services, changed, [first.id, *line.gone])
+        return await _tell(services, first, f"{changed.epoch}", changed.epoch, by)
+    left = await _strike(services, changed, line.gone)
+    if left is None or {one.id for one in left.requests} - {one.id for one, _ in line.held_up}:
+        return False  # somebody came into the line meanwhile
+    await _tell_held_up(services, left, line, by)
+    return True
+
+
+async def _tell_held_up(services: Services, lease: Lease, line: _Line, by: Provenance) -> None:
+    for request, seq in line.held_up:
+        await _tell(services, request, f"held-up:{seq}", lease.epoch, by)
+
+
+async def _tell(services: Services, request: LeaseRequest, what: str, epoch: int, by: Provenance) -> bool:
+    """Step 8; the same ``what`` is told once. False if the execution has ended."""
+    eid, channel = Eid(str(request.data["eid"])), str(request.data["channel"])
+    message = Message(f"lease:{channel}:{what}", channel, {"epoch": epoch}, by)
+    try:
+        marker = await check_receiver(services.ports, eid, channel)
+    except (NotAllowed, UnknownExecution):
+        return False  # who looks at the lease next finds the end
+    await deliver(services.ports, services.hub, message, eid=eid, by=by, search_after=START, seen=marker)
+    return True
+
+
+async def _tell_again(services: Services, lease: Lease, name: str, line: str, by: Provenance) -> bool:
+    """Step 8 for a lease that ``line`` has handed over; whether that is so, and the holder lives.
+
+    It is done as well where another branch of the holder's own execution looks: all of them are told on one channel,
+    and this one may have taken the message.
+    """
+    holder, giver = _in_state(lease, "execution"), _in_state(lease, "giver")
+    sibling = holder == line.partition("/")[0]
+    if not giver or not (giver == line or sibling):
+        return False
+    about: dict[str, Data] = {"eid": holder, "channel": lease_channel(Eid(holder), name)}
+    what = f"{lease.epoch}:{line.partition('/')[2]}" if sibling else f"{lease.epoch}"
+    return await _tell(services, LeaseRequest(line, "wait", by, data=about), what, lease.epoch, by)
+
+
+def _in_state(lease: Lease, name: str) -> str:
+    value = lease.state.get(name) if isinstance(lease.state, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 def _holds(lease: Lease, eid: Eid, fid: Fid) -> bool:
-    state = lease.state if isinstance(lease.state, dict) else {}
-    return (state.get("execution"), state.get("fid")) == (str(eid), fid)
+    return (_in_state(lease, "execution"), _in_state(lease, "fid")) == (str(eid), fid)
+
+
+def _has_left(fold: JournalFold, fid: Fid) -> bool:
+    """Whether an execution has left the block, or the line, of a frame."""
+    return any(
+        frame.metadata.get("releases") == fid and frame.status is FrameStatus.COMPLETED
+        for frame in fold.frames.values()
+    )
 
 
 def _is_of_execution(lease: Lease) -> bool:
@@ -153,9 +260,15 @@ async def _change(services: Services, seen: Lease | None, eid: Eid, state: Data)
     return got.lease if isinstance(got, Acquired) else None
 
 
-async def _strike(services: Services, lease: Lease, lines: list[str]) -> Lease:
-    """Take out of the line who needs to stand there no more."""
+async def _strike(services: Services, lease: Lease, lines: Iterable[str]) -> Lease | None:
+    """Take out of the line who needs to stand there no more; None if the lease has changed hands since it was read."""
+    struck = {request.id for request in lease.requests}.intersection(lines)
+    if not struck:
+        return lease
+    current: Lease | None = lease
+    if lease.holder is None:  # only a holder can strike; nobody is disturbed by the change
+        current = await _change(services, lease, lease.eid, FREE)
     try:
-        return await services.ports.ownership.renew(lease, applied=lines)
-    except LeaseLost:  # it has changed hands already: they are told in vain
-        return cast("Lease", await services.ports.ownership.read(lease.eid))
+        return None if current is None else await services.ports.ownership.renew(current, applied=struck)
+    except LeaseLost:
+        return None
