@@ -35,7 +35,7 @@ def fake_gcs() -> Iterator[Service]:
             request = urllib.request.Request(
                 f"{service.origin}/storage/v1/b?project=flowli-tests", body, {"Content-Type": "application/json"}
             )
-            with urllib.request.urlopen(request, timeout=10):
+            with urllib.request.urlopen(request, timeout=300):
                 pass
             yield service
     finally:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-START_S = 60.0
+START_S = 300.0
 
 
 class Unavailable(Exception):

@@ -92,7 +92,7 @@ class Proxy:
         return self.rule(asked, self.forward)
 
     def forward(self, asked: Asked) -> Answer:
-        onward = http.client.HTTPConnection("127.0.0.1", self._upstream, timeout=30)
+        onward = http.client.HTTPConnection("127.0.0.1", self._upstream, timeout=300)
         try:
             onward.putrequest(asked.method, asked.target, skip_host=True, skip_accept_encoding=True)
             for name, value in asked.headers:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 BUCKET = "flowli-tests"
+PATIENT = "first_timeout_s=300&connect_timeout_s=60&read_timeout_s=120"
+"""A host that runs many tests at once may stand still for seconds: an answer that comes late is an answer."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,10 @@ class Service:
         return f"http://127.0.0.1:{self.port}"
 
     def url(self, prefix: str, *, origin: str = "") -> str:
-        """The storage URL of a place of its own in the bucket of the tests.
+        """The storage URL of a place of its own in the bucket of the tests, with patience.
 
         Args:
             prefix: where in the bucket.
             origin: scheme, host and port of what stands before the emulator.
         """
-        return self.form.format(prefix=prefix, origin=origin or self.origin)
+        return f"{self.form.format(prefix=prefix, origin=origin or self.origin)}&{PATIENT}"

@@ -35,6 +35,7 @@ class AzureConfig:
         connections: the most requests at once; as many threads and connections are kept.
         connect_timeout_s: seconds to wait for a connection.
         read_timeout_s: seconds to wait for each part of an answer.
+        first_timeout_s: seconds in which the service must have answered for the first time, credentials looked up.
         connection_string: from a mapping only; empty for ``AZURE_STORAGE_CONNECTION_STRING``.
         account_key: from a mapping only; empty for ``AZURE_STORAGE_KEY``.
         sas_token: from a mapping only; empty for ``AZURE_STORAGE_SAS_TOKEN``. Without any of the three, the default
@@ -51,6 +52,7 @@ class AzureConfig:
     connections: int = 32
     connect_timeout_s: float = 3.0
     read_timeout_s: float = 8.0
+    first_timeout_s: float = 8.0
     connection_string: str = field(default="", repr=False)
     account_key: str = field(default="", repr=False)
     sas_token: str = field(default="", repr=False)

@@ -35,6 +35,7 @@ class GcsConfig:
         connections: the most requests at once; as many threads and connections are kept.
         connect_timeout_s: seconds to wait for a connection.
         read_timeout_s: seconds to wait for each part of an answer.
+        first_timeout_s: seconds in which the service must have answered for the first time, credentials looked up.
     """
 
     bucket: str
@@ -49,6 +50,7 @@ class GcsConfig:
     connections: int = 32
     connect_timeout_s: float = 3.0
     read_timeout_s: float = 8.0
+    first_timeout_s: float = 8.0
 
     def __post_init__(self) -> None:
         if not _BUCKET.fullmatch(self.bucket):

@@ -39,6 +39,7 @@ class S3Config:
         connections: the most requests at once; as many threads and connections are kept.
         connect_timeout_s: seconds to wait for a connection.
         read_timeout_s: seconds to wait for each part of an answer.
+        first_timeout_s: seconds in which the service must have answered for the first time, credentials looked up.
         access_key_id, secret_access_key, session_token: credentials from a mapping only; empty for the SDK's chain.
     """
 
@@ -57,6 +58,7 @@ class S3Config:
     connections: int = 32
     connect_timeout_s: float = 3.0
     read_timeout_s: float = 8.0
+    first_timeout_s: float = 8.0
     access_key_id: str = field(default="", repr=False)
     secret_access_key: str = field(default="", repr=False)
     session_token: str = field(default="", repr=False)

@@ -19,7 +19,7 @@ T = TypeVar("T")
 C = TypeVar("C")
 S = TypeVar("S", bound=Config)
 
-_FIRST_S = 8.0
+_WRITES = frozenset({"put", "delete"})
 
 
 class Calls(Generic[S, C]):
@@ -40,7 +40,7 @@ class Calls(Generic[S, C]):
         self._pool: Executor | None = None
         self._client: C | None = None
         self._making = threading.Lock()
-        self._running: set[Future[Any]] = set()
+        self._running: dict[Future[Any], str] = {}
         self._closed = False
 
     async def read(self, verb: str, work: Callable[[C], T]) -> T:
@@ -51,7 +51,7 @@ class Calls(Generic[S, C]):
         """
         try:
             # Looking for credentials, a host or a name may take long; who has just started should hear of it.
-            async with asyncio.timeout(None if self.contact.reached else _FIRST_S):
+            async with asyncio.timeout(None if self.contact.reached else self._config.first_timeout_s):
                 return await self._carry(verb, work)
         except StoreError:
             raise
@@ -74,8 +74,9 @@ class Calls(Generic[S, C]):
     async def close(self) -> None:
         """Let calls under way come to their end, then let go of threads and connections."""
         self._closed = True
-        running = [asyncio.wrap_future(one) for one in tuple(self._running)]
-        await asyncio.gather(*running, return_exceptions=True)
+        # A service that has never answered holds nobody up; only a write may still come to something.
+        wanted = [one for one, verb in tuple(self._running.items()) if self.contact.reached or verb in _WRITES]
+        await asyncio.gather(*map(asyncio.wrap_future, wanted), return_exceptions=True)
         pool, self._pool = self._pool, None
         client, self._client = self._client, None
         if pool is not None:
@@ -89,8 +90,8 @@ class Calls(Generic[S, C]):
         if self._pool is None:
             self._pool = self._world.pool(self._dialect.name, self._config.connections)
         future = self._pool.submit(self._block, verb, work)
-        self._running.add(future)  # also while nobody waits any more: the SDK cannot be interrupted
-        future.add_done_callback(self._running.discard)
+        self._running[future] = verb  # also while nobody waits any more: the SDK cannot be interrupted
+        future.add_done_callback(lambda done: self._running.pop(done, None))
         return await asyncio.wrap_future(future)
 
     def _block(self, verb: str, work: Callable[[C], T]) -> T:

@@ -31,6 +31,10 @@ class Config(Protocol):
     def connections(self) -> int:
         """The most requests at once; as many threads and connections are kept."""
 
+    @property
+    def first_timeout_s(self) -> float:
+        """Seconds in which the service must have answered for the first time, looking for credentials included."""
+
 
 C = TypeVar("C")
 S = TypeVar("S", bound=Config)
