@@ -1,7 +1,8 @@
 """Reviews over HTTP, under ``/v1/reviews``: listed, decided, delegated. The HTTP service loads it; nothing else does.
 
 Who decides is the caller of the token: ``{issuer}|{subject}``, or the subject alone where the service vouches itself.
-The caller of a decision needs ``reviews:decide:{queue}`` for the queue of the execution.
+The caller of a decision needs ``reviews:decide:{queue}`` for the queue of the execution. The groups that they belong to
+are those that the authenticator tells of.
 """
 
 from __future__ import annotations
@@ -93,7 +94,10 @@ async def list_reviews(
 ) -> Response:
     """List reviews, the oldest first."""
     found = await service.engine.reviews.list(
-        status=None if status == "all" else status, workflow=workflow, who=caller.actor.id if mine else None
+        status=None if status == "all" else status,
+        workflow=workflow,
+        who=caller.actor.id if mine else None,
+        groups=sorted(caller.groups),
     )
     seen = [_shown(view) for view in found if caller.sees(view.workflow)]
     return answer(request, ReviewList(items=seen[:limit]))
@@ -112,7 +116,12 @@ async def decide_review(eid: EidPath, name: ReviewName, body: Decide, caller: Ca
     """Decide a review. The same decision by the same caller again is fine; whoever is late gets 409."""
     view = await _decidable(service, caller, eid, name)
     made = await service.engine.reviews.decide(
-        view.review, body.verdict, actor=caller.actor, form=body.form, comment=body.comment
+        view.review,
+        body.verdict,
+        actor=caller.actor,
+        groups=sorted(caller.groups),
+        form=body.form,
+        comment=body.comment,
     )
     return await _written(service, caller, "decide", made)
 
@@ -124,7 +133,8 @@ async def delegate_review(
 ) -> Response:
     """Hand the caller's right to decide over to another person."""
     view = await _decidable(service, caller, eid, name)
-    made = await service.engine.reviews.delegate(view.review, body.to, actor=caller.actor)
+    groups = sorted(caller.groups)
+    made = await service.engine.reviews.delegate(view.review, body.to, actor=caller.actor, groups=groups)
     return await _written(service, caller, "delegate", made)
 
 

@@ -7,14 +7,14 @@ told of the schedules of others.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query, Request, Response
 from pydantic import Field, JsonValue
 
 from flowli_api.answers import answer, written
 from flowli_api.dto.base import In, Out
-from flowli_api.params import BusinessKey, Instant, Name, Reason, VersionText
+from flowli_api.params import WHOLE, BusinessKey, Instant, Name, Reason, VersionText
 from flowli_api.problems import Problem
 from flowli_api.routing import ApiRouter, Caller, ServiceOf, requires
 from flowli_api.service import Service
@@ -27,6 +27,11 @@ __all__ = ["router"]
 
 router = ApiRouter(tags=["schedules"])
 
+_LONGEST_S = 3.2e9
+_UNSET = frozenset(("slot_argument", "version", "queue", "priority", "timeout_s", "not_before", "not_after"))
+"""Fields of a schedule that can be without a value."""
+
+Seconds = Annotated[float, Field(ge=0, le=_LONGEST_S)]
 ScheduleName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,100}$", examples=["nightly"])]
 
 
@@ -77,15 +82,20 @@ class ScheduleList(Out):
 class SchedulePolicies(In):
     """What a definition says beside what and when; what is left out stays, or is the default."""
 
-    kwargs: dict[str, JsonValue] | None = None
+    args: list[JsonValue] | None = Field(None, max_length=100)
+    kwargs: dict[str, JsonValue] | None = Field(None, max_length=100)
     slot_argument: Name | None = None
     version: VersionText | None = None
     queue: Name | None = None
-    overlap: str | None = Field(None, examples=["skip"])
-    catch_up: str | None = Field(None, examples=["last"])
-    catch_up_window_s: float | None = Field(None, ge=0)
-    catch_up_limit: int | None = Field(None, ge=1, le=100_000)
-    jitter_s: float | None = Field(None, ge=0)
+    priority: Annotated[int, Field(ge=0, le=99), WHOLE] | None = None
+    timeout_s: Annotated[float, Field(gt=0, le=_LONGEST_S)] | None = None
+    overlap: Literal["skip", "queue", "cancel_previous", "allow"] | None = Field(None, examples=["skip"])
+    catch_up: Literal["skip", "last", "all"] | None = Field(None, examples=["last"])
+    catch_up_window_s: Seconds | None = None
+    catch_up_limit: Annotated[int, Field(ge=1, le=100_000), WHOLE] | None = None
+    jitter_s: Seconds | None = None
+    not_before: Instant | None = None
+    not_after: Instant | None = None
     note: Reason | None = None
 
 
@@ -98,7 +108,7 @@ class NewSchedule(SchedulePolicies):
 
 
 class ScheduleChange(SchedulePolicies):
-    """What changes."""
+    """What changes. Null takes the value away from a field that can be without one."""
 
     when: dict[str, JsonValue] | None = None
 
@@ -126,7 +136,7 @@ class ScheduleBackfill(In):
 
     start: Instant
     end: Instant
-    limit: int = Field(1000, ge=1, le=10_000)
+    limit: Annotated[int, Field(ge=1, le=10_000), WHOLE] = 1000
     queue: Name | None = None
     dry_run: bool = False
 
@@ -278,7 +288,8 @@ async def _written(service: Service, caller: Caller, verb: str, view: ScheduleVi
 
 def _given(body: SchedulePolicies) -> dict[str, Any]:
     """The fields of a definition that a request gives."""
-    given = {name: value for name, value in body.model_dump(exclude={"id", "workflow"}).items() if value is not None}
+    fields = body.model_dump(exclude={"id", "workflow"}, exclude_unset=True)
+    given = {name: value for name, value in fields.items() if value is not None or name in _UNSET}
     if given.get("when", {}).get("kind") == "every":
         given["when"] = {"since": "1970-01-01T00:00:00+00:00", **given["when"]}
     return given

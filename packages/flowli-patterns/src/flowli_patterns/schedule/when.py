@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
@@ -41,6 +42,7 @@ _ALIASES = {
 }
 _FIELDS = ("second", "minute", "hour", "day of the month", "month", "day of the week")
 _ANY_DAY = datetime(2024, 1, 1, tzinfo=UTC)
+_MOST_S = 3.2e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,11 @@ class Every:
     """A fixed distance, counted from an instant: the grid does not drift and knows no zones.
 
     Attributes:
-        seconds: at least one.
+        seconds: at least one, at most a hundred years.
         since: the first slot; by default the beginning of 1970, so that ``Every(3600)`` is due at full hours of UTC.
 
     Raises:
-        UsageError: the distance is below a second, or ``since`` has no time zone.
+        UsageError: the distance is below a second or above a hundred years, or ``since`` has no time zone.
     """
 
     seconds: float
@@ -94,15 +96,18 @@ class Every:
     def __post_init__(self) -> None:
         if not self.seconds >= 1:
             raise UsageError(f"every {self.seconds:g} seconds is too often; a schedule takes one second or more")
+        if self.seconds > _MOST_S:
+            raise UsageError(f"every {self.seconds:g} seconds is never; a schedule takes {_MOST_S:g} seconds or less")
         _aware("since", self.since)
 
     def after(self, moment: datetime) -> Iterator[datetime]:
-        """Slots strictly after ``moment``, in UTC, without end."""
+        """Slots strictly after ``moment``, in UTC, to the end of the calendar."""
         step, since = timedelta(seconds=self.seconds), self.since.astimezone(UTC)
         number = max(0, (moment - since) // step + 1)
-        while True:
-            yield since + number * step
-            number += 1
+        with suppress(OverflowError):
+            while True:
+                yield since + number * step
+                number += 1
 
     def __str__(self) -> str:
         return f"every {timedelta(seconds=self.seconds)}"
@@ -184,6 +189,12 @@ def _zone(name: str) -> ZoneInfo:
 def _aware(what: str, moment: datetime) -> None:
     if moment.tzinfo is None:
         raise UsageError(f"{what} {moment.isoformat()} has no time zone; give one, for example tzinfo=datetime.UTC")
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        raise UsageError(
+            f"{what} {moment.isoformat()} is out of the calendar in UTC; give a later or earlier one"
+        ) from None
 
 
 def _check_expression(expression: str) -> None:
