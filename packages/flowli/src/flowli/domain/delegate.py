@@ -31,6 +31,7 @@ class Delegate:
         task_id: of the task, filled in by the consumer: the same each time the task is delivered.
         eid: the execution that delegated it, filled in by the consumer.
         delivery: from 1; rises each time the task is taken; filled in by the consumer.
+        trace: W3C trace context of this delivery, to be handed on to what does the work; filled in by the consumer.
     """
 
     payload: Data
@@ -39,6 +40,7 @@ class Delegate:
     task_id: str = ""
     eid: Eid | None = None
     delivery: int = 0
+    trace: str = ""
 
 
 class AnswerOutcome(StrEnum):

@@ -74,9 +74,10 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who, where, with what, which attempt, when.
+    """Who, where, with what, which attempt, when, in which trace.
 
     Attributes:
+        trace: W3C trace context: a ``traceparent``, and behind a blank a ``tracestate`` if there is one; "" for none.
         more: fields that a newer release wrote; they are kept when the object is written anew.
     """
 
@@ -85,4 +86,5 @@ class Provenance:
     at: Timestamp
     code: Code | None = None
     attempt: int = 0
+    trace: str = ""
     more: dict[str, Data] | None = None

@@ -40,6 +40,8 @@ from flowli.domain.ports import Ports
 from flowli.domain.provenance import Actor, ActorKind, Provenance, Site
 from flowli.domain.tasks import TaskKind, TaskLease
 from flowli.runtime.hub import Hub
+from flowli.runtime.observe.spans import handler_work
+from flowli.runtime.observe.tracer import NO_TRACER, Tracer
 from flowli.runtime.protocols.deliver import deliver
 from flowli.world import SYSTEM, World
 
@@ -74,6 +76,7 @@ class _Means:
     world: World
     hub: Hub
     done: Callable[[Delegate], Awaitable[None]] | None
+    tracer: Tracer
 
 
 class Consumer:
@@ -86,6 +89,7 @@ class Consumer:
         hub: of the engine in this process, so that answers and new tasks wake at once; None if there is none.
         done: called when a task is answered and acked, for what its handler kept until then. It may be missed by a
             crash.
+        tracer: makes a span of each delivery; its handler runs inside. None hands contexts on and makes none.
     """
 
     def __init__(
@@ -100,8 +104,9 @@ class Consumer:
         ttl_s: float = 30.0,
         hub: Hub | None = None,
         done: Callable[[Delegate], Awaitable[None]] | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
-        self._means = _Means(ports, handler, site, world, hub or Hub(world), done)
+        self._means = _Means(ports, handler, site, world, hub or Hub(world), done, tracer or NO_TRACER)
         self._ports = ports
         self._queue = check_name("queue", queue)
         self._parallel = max(1, parallel)
@@ -254,11 +259,16 @@ class _Work:
 
     async def _work(self, delegate: Delegate, channel: str | None) -> None:
         """Steps 2 to 4."""
-        answer = await self._earlier(delegate, channel) or await self._answer(delegate)
+        means, task = self._means, self._lease.task
+        with means.tracer.around(handler_work(task, delegate.delivery)) as span:
+            earlier = await self._earlier(delegate, channel)
+            answer = earlier or await self._answer(replace(delegate, trace=span.trace))
+            if answer.error is not None:
+                span.failed(answer.error.type)
         if channel is None or delegate.reply_to is None:
             return
-        means = self._means
-        by = Provenance(Actor(ActorKind.WORKER, means.site.worker_id), means.site, means.world.now())
+        who = Actor(ActorKind.WORKER, means.site.worker_id)
+        by = Provenance(who, means.site, means.world.now(), trace=span.trace)
         message = Message(delegate.task_id, channel, answer.to_data(), by, delegate.correlation)
         again = START if delegate.delivery > 1 else None
         await deliver(means.ports, means.hub, message, eid=delegate.reply_to.eid, by=by, search_after=again)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -15,6 +16,7 @@ from flowli.domain.ids import Eid, Fid
 from flowli.domain.provenance import Provenance
 from flowli.domain.tasks import Task, TaskKind
 from flowli.runtime.limits import check_size
+from flowli.runtime.observe.spans import delegate_work, in_trace, send_work
 from flowli.runtime.protocols.deliver import check_receiver, deliver, sent_before
 from flowli.runtime.protocols.named_lease import leave_lease, take_lease
 from flowli.runtime.registry import Registry
@@ -38,6 +40,7 @@ class Effects:
         self._services = services
         self._execution = execution
         self._by = by
+        self._trace = execution.created_by.trace
         self._logger = _log.bind(eid=str(execution.eid), workflow=execution.workflow)
 
     @property
@@ -60,14 +63,19 @@ class Effects:
             services, by = self._services, self._by()
             self._check_size(f"the payload of {frame.fid}", payload)
             message = Message(f"{self._execution.eid}/{frame.fid}", channel, payload, by, correlation)
-            sent = await sent_before(services.ports, message) if frame.relaunched else None
-            # a message that an earlier owner sent may have ended its receiver by now
-            marker = await check_receiver(services.ports, eid, channel) if sent is None and eid is not None else None
-            again = START if sent is not None else None
-            sent = await deliver(services.ports, services.hub, message, eid=eid, by=by, search_after=again, seen=marker)
-            return sent.seq
+            with services.observers.tracer.around(send_work(message, self._trace, self._execution.eid)) as span:
+                return await self._send(in_trace(message, span.trace), eid, again=frame.relaunched)
 
         return CallEffect(perform)
+
+    async def _send(self, message: Message, eid: Eid | None, *, again: bool) -> int:
+        ports, by = self._services.ports, message.sent_by
+        sent = await sent_before(ports, message) if again else None
+        # a message that an earlier owner sent may have ended its receiver by now
+        marker = await check_receiver(ports, eid, message.channel) if sent is None and eid is not None else None
+        after = START if sent is not None else None
+        sent = await deliver(ports, self._services.hub, message, eid=eid, by=by, search_after=after, seen=marker)
+        return sent.seq
 
     def note(self, channel: str, payload: Data, correlation: str | None = None) -> CallEffect:
         """Put a message, once, into a channel of the execution itself on which no execution receives."""
@@ -155,7 +163,9 @@ class Effects:
                 priority=execution.priority,
                 payload=envelope,
             )
-            await self._services.ports.queue.enqueue(task)
+            with self._services.observers.tracer.around(delegate_work(task, self._trace)) as span:
+                by = replace(by, trace=span.trace)
+                await self._services.ports.queue.enqueue(replace(task, enqueued_by=by))
             self._services.hub.wake_queue(queue)
             entry = TaskEnqueued(execution.eid, queue, str(task.kind), task.task_id)
             self._services.announcer.post([ControlEntry(entry, by)])

@@ -52,6 +52,8 @@ class StepScope:
         log: what it prints and logs; None if that is not kept.
         cancelled: whether it should stop.
         beats: how often it has said that it is alive.
+        trace: the trace context of the execution.
+        detached: it runs in another worker than the workflow.
     """
 
     info: StepInfo
@@ -59,6 +61,8 @@ class StepScope:
     log: AttemptLog | None = None
     cancelled: threading.Event = field(default_factory=threading.Event)
     beats: int = 0
+    trace: str = ""
+    detached: bool = False
 
 
 current_step: contextvars.ContextVar[StepScope] = contextvars.ContextVar("flowli_step")

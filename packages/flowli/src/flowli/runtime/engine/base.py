@@ -16,6 +16,8 @@ from flowli.runtime.hub import Hub
 from flowli.runtime.limits import check_size
 from flowli.runtime.observe.delivery import Observer
 from flowli.runtime.observe.observers import Observers
+from flowli.runtime.observe.trace_context import current_trace
+from flowli.runtime.observe.tracer import Tracer
 from flowli.runtime.registry import Registry
 from flowli.runtime.services import Services
 from flowli.world import SYSTEM, World
@@ -46,7 +48,8 @@ class EngineBase:
         codec: compresses, encrypts, offloads values on their way to the backend; None stores them as they are. Every
             process that reads values needs one. With it values may be as large as it takes, unless ``config`` says
             otherwise.
-        observers: are told of what this engine and its workers and sweepers do, beside those of plugins.
+        observers: are told of what this engine and its workers and sweepers do, beside those of plugins; a tracer
+            among them makes spans.
     """
 
     def __init__(
@@ -58,7 +61,7 @@ class EngineBase:
         config: EngineConfig | None = None,
         world: World = SYSTEM,
         codec: PortsCodec | None = None,
-        observers: Sequence[Observer] = (),
+        observers: Sequence[Observer | Tracer] = (),
     ) -> None:
         self.ports = ports = ports if codec is None else codec.wrap(ports, world=world)
         self.site = site if site.instance else replace(site, instance=world.token())
@@ -73,8 +76,9 @@ class EngineBase:
         )
 
     def _by(self, actor: Actor | None) -> Provenance:
-        """This process, now, acting for ``actor``."""
-        return Provenance(actor or Actor(ActorKind.SYSTEM, self.site.worker_id), self.site, self.world.now())
+        """This process, now, acting for ``actor``, in the trace of the caller."""
+        who = actor or Actor(ActorKind.SYSTEM, self.site.worker_id)
+        return Provenance(who, self.site, self.world.now(), trace=current_trace())
 
     def _check_size(self, path: str, data: Data) -> None:
         """Refuse a value over the limit."""

@@ -11,6 +11,7 @@ from flowli.domain.errors import DispatchConflict, ErrorInfo, NotAllowed
 from flowli.domain.ids import Eid, check_key
 from flowli.domain.provenance import Actor
 from flowli.runtime.engine.base import EngineBase, as_eid
+from flowli.runtime.observe.spans import in_trace, send_work
 from flowli.runtime.protocols.deliver import check_receiver, deliver, sent_before
 
 __all__ = ["SignalVerbs"]
@@ -94,6 +95,10 @@ class SignalVerbs(EngineBase):
         return await self._send_to(eid, message, keyed=True)
 
     async def _send_to(self, eid: Eid, message: Message, *, keyed: bool) -> int:
+        with self.observers.tracer.around(send_work(message, message.sent_by.trace)) as span:
+            return await self._sent_to(eid, in_trace(message, span.trace), keyed=keyed)
+
+    async def _sent_to(self, eid: Eid, message: Message, *, keyed: bool) -> int:
         try:
             seen = await check_receiver(self.ports, eid, message.channel)
         except NotAllowed:
@@ -118,7 +123,9 @@ class SignalVerbs(EngineBase):
         """Send a message to everyone who receives on a global channel; arguments and errors are those of ``signal``."""
         message = self._message(global_channel(channel), payload, key, correlation, actor)
         after = None if key is None else START
-        sent = await deliver(self.ports, self.hub, message, eid=None, by=message.sent_by, search_after=after)
+        with self.observers.tracer.around(send_work(message, message.sent_by.trace)) as span:
+            message = in_trace(message, span.trace)
+            sent = await deliver(self.ports, self.hub, message, eid=None, by=message.sent_by, search_after=after)
         return self._same(sent, message)
 
     def _message(

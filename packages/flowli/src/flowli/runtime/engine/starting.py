@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, TypeAlias
 
@@ -16,6 +16,7 @@ from flowli.domain.execution import DEFAULT_PRIORITY, Execution
 from flowli.domain.ids import Eid, check_key, check_name
 from flowli.domain.provenance import Actor, Provenance
 from flowli.runtime.engine.operating import OperatorVerbs
+from flowli.runtime.observe.spans import start_work
 from flowli.runtime.protocols.standing import Standing, find_standing
 from flowli.runtime.protocols.start import created, put_start
 from flowli.runtime.protocols.start_keyed import KeyedStart, OnConflict, keyed_start
@@ -156,13 +157,16 @@ class StartVerbs(OperatorVerbs):
         execution = self._execution(
             workflow, args, kwargs or {}, by, key=key, queue=queue, priority=priority, version=version, timeout=timeout
         )
-        if key is None:
-            await put_start(self.ports, execution, by)
-            started = KeyedStart(execution, joined=False, wrote=True)
-        else:
-            asked = request or self.world.token()
-            started = await self._keyed(execution, asked, policy, by, same_timeout=timeout is not None)
-        seq = await self._announce(started, by, announced)
+        with self.observers.tracer.around(start_work(execution, by.trace)) as span:
+            by = replace(by, trace=span.trace)
+            execution = replace(execution, created_by=by)
+            if key is None:
+                await put_start(self.ports, execution, by)
+                started = KeyedStart(execution, joined=False, wrote=True)
+            else:
+                asked = request or self.world.token()
+                started = await self._keyed(execution, asked, policy, by, same_timeout=timeout is not None)
+            seq = await self._announce(started, by, announced)
         self.hub.wake_queue(started.execution.queue)
         return StartResult(started.execution.eid, started.joined, seq)
 

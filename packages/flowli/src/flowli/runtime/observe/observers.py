@@ -18,6 +18,8 @@ from flowli.domain.ids import Eid
 from flowli.runtime.observe.changes import change_of
 from flowli.runtime.observe.delivery import Delivery, Observer
 from flowli.runtime.observe.events import Change, Event, ExecutionChanged, StepRetries
+from flowli.runtime.observe.spans import trace_end
+from flowli.runtime.observe.tracer import NO_TRACER, Tracer
 from flowli.world import World
 
 __all__ = ["Observers", "plugin_observers"]
@@ -34,25 +36,31 @@ class Observers:
     Replay tells nothing: events come from what was committed here, never from what was read.
 
     Args:
-        given: objects with ``observe``.
+        given: objects with ``observe``, and at most one tracer.
         bound: how many events may wait for one observer.
 
     Raises:
-        UsageError: one of ``given`` has no method ``observe``.
+        UsageError: one of ``given`` has no method ``observe``, or two of them are tracers.
     """
 
-    def __init__(self, world: World, given: Sequence[Observer] = (), *, bound: int = _BOUND) -> None:
+    def __init__(self, world: World, given: Sequence[Observer | Tracer] = (), *, bound: int = _BOUND) -> None:
         self._world = world
         self._bound = bound
         self._told: OrderedDict[tuple[Eid, Change, int], None] = OrderedDict()
         self._known: OrderedDict[Eid, tuple[str, str, str]] = OrderedDict()
         self._collected = False
         self._deliveries: list[Delivery] = []
+        self._tracer = NO_TRACER
         for observer in given:
             self.add(observer)
 
-    def add(self, observer: Observer) -> None:
+    def add(self, observer: Observer | Tracer) -> None:
         """One more observer; it is told of what happens from now on."""
+        if isinstance(observer, Tracer):
+            if self._tracer is not NO_TRACER:
+                raise UsageError(f"{observer!r} is a second tracer beside {self._tracer!r}; give one of them")
+            self._tracer = observer
+            return
         if not callable(getattr(observer, "observe", None)):
             raise UsageError(f"{observer!r} is no observer; it needs a method observe(event), plain or async")
         self._deliveries.append(Delivery(observer, self._world, self._bound))
@@ -61,10 +69,23 @@ class Observers:
     def active(self) -> bool:
         """Whether anybody watches."""
         if not self._collected:
-            self._collected = True
-            for observer in plugin_observers():
-                self.add(observer)
+            self._collect()
         return bool(self._deliveries)
+
+    @property
+    def tracer(self) -> Tracer:
+        """The one that makes spans, or one that only hands contexts on."""
+        if not self._collected:
+            self._collect()
+        return self._tracer
+
+    def _collect(self) -> None:
+        self._collected = True
+        for observer in plugin_observers():
+            if isinstance(observer, Tracer) and self._tracer is not NO_TRACER:
+                _log.warning("a plugin's tracer is left out; the engine has one", observer=repr(observer))
+            else:
+                self.add(observer)
 
     def tell(self, event: Event) -> None:
         """Tell all of them, soon."""
@@ -90,6 +111,10 @@ class Observers:
 
     def committed(self, execution: Execution, entries: Iterable[JournalEntry]) -> None:
         """These journal entries were committed here: tells of the retries among them, which have no control entry."""
+        tracer = self.tracer
+        if tracer is not NO_TRACER:
+            for entry in entries:
+                trace_end(tracer, execution, entry)
         if not self.active:
             return
         self.know(execution)
@@ -131,7 +156,7 @@ class Observers:
             self._known.popitem(last=False)
 
 
-def plugin_observers() -> list[Observer]:
+def plugin_observers() -> list[Observer | Tracer]:
     """The observers of the installed plugins (hook ``flowli_observers``); what is broken is reported and skipped."""
     from flowli.plugins import PluginError, manager
 
@@ -140,9 +165,11 @@ def plugin_observers() -> list[Observer]:
     except PluginError as error:
         _log.error("the observers of plugins are left out", error=str(error))
         return []
-    found = list[Observer]()
+    found = list[Observer | Tracer]()
     for name, observer in loaded.items():
-        if callable(getattr(observer, "observe", None)):
+        if isinstance(observer, Tracer):
+            found.append(observer)
+        elif callable(getattr(observer, "observe", None)):
             found.append(cast("Observer", observer))
         else:
             _log.error("a plugin's observer is left out; it has no method observe(event)", name=name)

@@ -9,6 +9,7 @@ from flowli.domain.entries import ControlEntry
 from flowli.domain.execution import Execution
 from flowli.domain.ids import FrameRef
 from flowli.runtime.limits import check_size
+from flowli.runtime.observe.spans import start_work
 from flowli.runtime.protocols.start import created, put_start
 from flowli.runtime.replay.calls import LiveFrame, StartChild
 from flowli.runtime.services import Services
@@ -37,7 +38,10 @@ async def start_child(services: Services, parent: Execution, frame: LiveFrame, a
         on_parent_close=action.on_parent_close,
         timeout_s=action.timeout_s,
     )
-    await put_start(services.ports, child, by)
+    with services.observers.tracer.around(start_work(child, parent.created_by.trace, parent.eid)) as span:
+        by = replace(by, trace=span.trace)
+        child = replace(child, created_by=by)
+        await put_start(services.ports, child, by)
     services.announcer.post([ControlEntry(created(child), by)])
     services.hub.wake_queue(child.queue)
     return None

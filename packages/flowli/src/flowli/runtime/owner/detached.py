@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flowli.domain.data import Data
 from flowli.domain.entries import ControlEntry, TaskEnqueued
 from flowli.domain.execution import Execution
@@ -49,7 +51,7 @@ async def detach(
         action.timeout_s,
         action.heartbeat_s,
     )
-    by = services.provenance(epoch=epoch)
+    by = replace(services.provenance(epoch=epoch), trace=execution.created_by.trace)
     task = await put_step(services.ports, services.hub, order, queue, by)
     if task is not None:
         said = TaskEnqueued(execution.eid, queue, str(task.kind), task.task_id)

@@ -159,7 +159,7 @@ class Launcher:
         def said(progress: Data) -> None:
             guard.said(Progress(frame.fid, frame.attempt, progress, self._services.world.now()))
 
-        return StepScope(info, said)
+        return StepScope(info, said, trace=execution.created_by.trace)
 
     async def _attempt(self, frame: LiveFrame, action: RunStep, scope: StepScope) -> None:
         try:

@@ -13,6 +13,7 @@ from flowli.domain.ids import Eid
 from flowli.domain.ports import LeaseRequest
 from flowli.domain.tasks import Task
 from flowli.domain.waits import OnTimer
+from flowli.runtime.observe.spans import trace_receipt
 from flowli.runtime.owner.detached import detach
 from flowli.runtime.owner.events import (
     AttemptEnded,
@@ -247,6 +248,8 @@ class Listener:
             seq, commit = message.seq, message.commit or None
             self._owner.traces.took(MessageCause(message.channel, seq), message.sent_by)
             self._session.fulfil(frame, waits_on(frame), message.payload, message_seq=seq, message_commit=commit)
+            tracer = self._owner.services.observers.tracer
+            trace_receipt(tracer, self._owner.execution, frame.fid, message, frame.started_at, now)
             return True
         unread = self._waits.unread_deadline(now)
         if unread is not None:

@@ -118,7 +118,7 @@ class StepRunner:
         Raises:
             LeaseLost: it was refused; the step did not begin.
         """
-        with Watched(self._observers, scope.info, self._world) as watched:
+        with Watched(self._observers, scope, self._world) as watched:
             ended = await self._outcome(action, scope, check)
             if isinstance(ended, Raised):
                 watched.raised(ended.error)

@@ -43,6 +43,7 @@ async def terminate(taker: Taker, standing: Standing, *, request: str, reason: s
         raise NotAllowed(f"execution {eid} was {status} before it could be terminated; `flowli show {eid}` tells more")
     if taken.appended and isinstance(taken.appended[0].body, ExecutionStarted):
         await taker.services.ports.executions.put(standing.execution)
+    taker.services.observers.committed(standing.execution, taken.appended)
     await after_end(taker.services, taken.standing)
     await leave_all(taker.services, taken.standing.execution.eid, taken.standing.fold, by)
     await taker.withdraw(taken, request)

@@ -97,7 +97,7 @@ class DetachedSteps:
 
         before = await sign.before()
         info = StepInfo(run.eid, run.fid, run.attempt, run.epoch, order.workflow, before)
-        scope = StepScope(info, said)
+        scope = StepScope(info, said, trace=guard.lease.task.enqueued_by.trace, detached=True)
         hint = codec.return_hint(fn)
         action = RunStep(fn, order.arguments, NO_RETRY, order.timeout_s, hint, order.heartbeat_s)
         context = self._runner.context(scope)
