@@ -27,6 +27,12 @@ async def gate(ctx: Context) -> str:
     return await ctx.step(act, decision.verdict)
 
 
+@registry.workflow(queue="desk")
+async def group_gate(ctx: Context) -> str:
+    decision = await review(ctx, "go?", deciders=["group:finance"])
+    return await ctx.step(act, decision.verdict)
+
+
 class Desk:
     def __init__(self) -> None:
         config = EngineConfig(hold_s=0.0)
@@ -39,9 +45,13 @@ class Desk:
             "mallory": ["reviews:read", "reviews:decide:desk"],
             "far": ["admin"],
         }
+        groups = {"ann": frozenset({"finance", "board"}), "bob": frozenset({"sales"})}
         people = {
             name: Identity(
-                name, capabilities=frozenset(granted), workflows=frozenset({"other"}) if name == "far" else None
+                name,
+                capabilities=frozenset(granted),
+                workflows=frozenset({"other"}) if name == "far" else None,
+                groups=groups.get(name, frozenset()),
             )
             for name, granted in grants.items()
         }
@@ -49,9 +59,9 @@ class Desk:
         limits = ApiConfig(rate_per_s=None, fresh_s=0.0)
         self.app = create_app(self.engine, authenticator=authenticator, config=limits)
 
-    async def opened(self) -> str:
+    async def opened(self, workflow: str = "gate") -> str:
         """The address of the review of a new execution."""
-        eid = await self.engine.start("gate")
+        eid = await self.engine.start(workflow)
         await self.worker.run_until_idle()
         return f"/v1/reviews/{eid}/review-1"
 
@@ -122,6 +132,25 @@ async def test_the_right_to_decide_is_handed_over(desk):
     assert done.json()["deciders"] == ["bob", "eve", "mallory"]
     assert (await desk.ask("ann", "POST", f"{path}/decision", {"verdict": "approve"})).status_code == 409
     assert (await desk.ask("mallory", "POST", f"{path}/decision", {"verdict": "approve"})).status_code == 200
+
+
+async def test_the_groups_that_a_token_tells_of_count(desk):
+    path = await desk.opened("group_gate")
+    waiting = {
+        who: len((await desk.ask(who, "GET", "/v1/reviews?mine=true")).json()["items"]) for who in ("ann", "mallory")
+    }
+    assert waiting == {"ann": 1, "mallory": 0}
+    for who, told in (("bob", "may not decide"), ("mallory", "may not decide")):
+        refused = await desk.ask(who, "POST", f"{path}/decision", {"verdict": "approve"})
+        assert (refused.status_code, told in refused.json()["detail"]) == (409, True)
+    assert (await desk.ask("mallory", "POST", f"{path}/delegation", {"to": "bob"})).status_code == 409
+    handed = await desk.ask("ann", "POST", f"{path}/delegation", {"to": "bob"})
+    assert handed.status_code == 200, handed.text
+    done = await desk.ask("bob", "POST", f"{path}/decision", {"verdict": "approve"})
+    assert done.json()["decision"]["by"] == ["bob"]
+    other = await desk.opened("group_gate")
+    done = await desk.ask("ann", "POST", f"{other}/decision", {"verdict": "reject"})
+    assert done.json()["decision"]["by"] == ["ann"]
 
 
 async def test_an_unknown_review_is_not_found(desk):

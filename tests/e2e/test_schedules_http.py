@@ -17,6 +17,7 @@ NIGHTLY = {
     "kwargs": {"room": "hall"},
     "overlap": "queue",
 }
+BEFORE = "0001-01-01T00:00:00+14:00"
 
 
 @registry.workflow
@@ -62,6 +63,13 @@ async def test_a_schedule_is_defined_changed_and_removed(desk):
     changed = await desk.ask("PATCH", "/nightly", {"when": {"kind": "every", "seconds": 60.0}, "catch_up": "all"})
     assert (changed.json()["when"]["seconds"], changed.json()["catch_up"]) == (60, "all")
     assert changed.json()["kwargs"] == {"room": "hall"}
+    await desk.ask("PATCH", "/nightly", {"when": {"kind": "every", "seconds": 3.2e9}})
+    assert 0 < len((await desk.ask("GET", "/nightly?slots=1000")).json()["next"]) < 100
+    more = {"queue": "nights", "priority": 3.0, "timeout_s": 60, "not_after": "2999-01-01T00:00:00+01:00", "args": []}
+    full = (await desk.ask("PATCH", "/nightly", more)).json()
+    assert (full["queue"], full["priority"], full["not_after"][:10]) == ("nights", 3, "2998-12-31")
+    less = (await desk.ask("PATCH", "/nightly", {"queue": None, "not_after": None, "overlap": None})).json()
+    assert (less["queue"], less["not_after"], less["priority"], less["overlap"]) == (None, None, 3, "queue")
     paused = (await desk.ask("POST", "/nightly/pause", {"reason": "moving"})).json()
     assert (paused["paused"], paused["next"]) == (True, [])
     assert (await desk.ask("POST", "/nightly/resume", {})).json()["paused"] is False
@@ -89,7 +97,27 @@ async def test_executions_are_started_by_hand_by_ticks_and_for_the_past(desk):
         ("far", "POST", "/nightly/run", {}, 404, "no schedule"),
         ("ann", "POST", "", NIGHTLY, 409, "already"),
         ("ann", "POST", "", {**NIGHTLY, "id": "x", "when": {"kind": "moon"}}, 422, "moon"),
-        ("ann", "POST", "", {**NIGHTLY, "id": "x", "overlap": "sometimes"}, 422, "sometimes"),
+        ("ann", "POST", "", {**NIGHTLY, "id": "x", "overlap": "sometimes"}, 422, "cancel_previous"),
+        ("ann", "POST", "", {**NIGHTLY, "id": "x", "when": {}}, 422, ""),
+        ("ann", "POST", "", {**NIGHTLY, "id": "x", "when": {"kind": "every", "seconds": 1e300}}, 422, "seconds"),
+        ("ann", "POST", "", {**NIGHTLY, "id": "x", "when": {"kind": "every", "seconds": "a"}}, 422, ""),
+        ("ann", "POST", "", {**NIGHTLY, "id": "x", "when": {"kind": "every", "seconds": [1]}}, 422, ""),
+        ("ann", "POST", "", {**NIGHTLY, "id": "x", "when": {"kind": "at", "instants": ["x"]}}, 422, ""),
+        ("ann", "POST", "", {**NIGHTLY, "id": "x", "when": {"kind": "at", "instants": 3}}, 422, ""),
+        ("ann", "POST", "", {**NIGHTLY, "id": "x", "when": {"kind": "cron", "expression": 5}}, 422, ""),
+        (
+            "ann",
+            "POST",
+            "",
+            {**NIGHTLY, "id": "x", "when": {"kind": "cron", "expression": "0 2 * * *", "zone": 5}},
+            422,
+            "",
+        ),
+        ("ann", "POST", "", {**NIGHTLY, "id": "x", "when": {"kind": "cron", "expression": "x" * 5000}}, 422, ""),
+        ("ann", "POST", "", {**NIGHTLY, "id": "x", "jitter_s": 1e300}, 422, "jitter_s"),
+        ("ann", "PATCH", "/nightly", {"when": {"kind": "every", "seconds": 1e300}}, 422, "seconds"),
+        ("ann", "PATCH", "/nightly", {"when": {"kind": "every", "seconds": 60, "since": BEFORE}}, 422, "calendar"),
+        ("ann", "PATCH", "/nightly", {"when": {"kind": "at", "instants": [BEFORE]}}, 422, "calendar"),
         ("ann", "POST", "", {**NIGHTLY, "id": "../x"}, 422, ""),
         ("ann", "POST", "/nightly/tick", {"slot": "2026-03-28T05:00:00Z"}, 422, "no slot"),
         ("ann", "POST", "/nightly/tick", {}, 422, "slot"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -45,6 +46,25 @@ async def delegating(ctx: Context, payload: str) -> object:
     """Have a consumer do something."""
     await ctx.enqueue("agents", payload, reply_to="reply", correlation="c-1")
     return await ctx.receive("reply", timeout=3600.0)
+
+
+@registry.workflow
+async def talking(ctx: Context, lines: int) -> None:
+    """Write to a stream, and close it when somebody says so."""
+    await ctx.publish("state", "talking")
+    stream = ctx.stream("lines")
+    for number in range(lines):
+        await stream.write(f"line {number}")
+    await ctx.receive("go")
+    await stream.write("the end")
+    await stream.close()
+    await ctx.publish("state", "done")
+
+
+@registry.workflow
+async def patient(ctx: Context, patience: timedelta = timedelta(days=2)) -> float:
+    """Tell how many seconds a duration has."""
+    return patience.total_seconds()
 
 
 def broken(secret: str) -> None:

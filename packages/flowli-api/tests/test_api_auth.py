@@ -40,8 +40,9 @@ async def test_a_key_is_known_by_its_hash_alone():
 
 async def test_tokens_come_from_settings_too():
     rows = [{"token": "a-token-that-is-long", "subject": "ada", "capabilities": ["admin"], "workflows": ["ask"]}]
+    rows[0]["groups"] = ["finance"]
     identity = await StaticAuthenticator.from_settings({"tokens": rows}).authenticate("a-token-that-is-long")
-    assert (identity.subject, identity.workflows) == ("ada", {"ask"})
+    assert (identity.subject, identity.workflows, identity.groups) == ("ada", {"ask"}, {"finance"})
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,7 @@ async def test_tokens_come_from_settings_too():
         ("static", {"tokens": [{"token": "x" * 20, "subject": "x", "capabilities": "admin"}]}, "list of texts"),
         ("static", {"tokens": [{"token": "x" * 20, "subject": "x", "capabilities": ["admn"]}]}, "did you mean 'admin'"),
         ("static", {"tokens": [{"token": "x" * 20, "subject": "x", "kind": "worker"}]}, "human or system"),
+        ("static", {"tokens": [{"token": "x" * 20, "subject": "x", "groups": "finance"}]}, "list of texts"),
         ("keys", {}, "flowli api new-key"),
         ("keys", {"keys": [{"id": "x"}]}, "salt"),
         ("oidc", {}, "issuer and audience"),

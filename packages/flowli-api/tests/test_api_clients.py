@@ -52,8 +52,16 @@ async def test_verbs_reach_the_engine(shop, client):
     done = await client.bulk("cancel", eids=[eid])
     assert [item.outcome for item in done.items] == ["skipped"]
     assert {queue.name for queue in await client.queues()} >= {"default"}
-    assert {one.name for one in await client.workflows()} == {"ask", "delegating", "fail"}
+    assert {one.name for one in await client.workflows()} == {"ask", "delegating", "fail", "patient", "talking"}
     assert (await client.me()).capabilities == ["admin"]
+
+
+async def test_what_a_workflow_shows_is_read(shop, client):
+    eid = await shop.started("talking", 2)
+    assert (await client.published(eid, "state")).value == "talking"
+    page = await client.read_stream(eid, "lines")
+    assert [one.value for one in page.items] == ["line 0", "line 1"]
+    assert (await client.read_stream(eid, "lines", after=page.next_after)).items == []
 
 
 async def test_a_problem_is_an_error_with_its_code(client):

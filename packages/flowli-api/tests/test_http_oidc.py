@@ -43,6 +43,22 @@ async def test_a_token_of_the_issuer_for_this_service_is_known(issuer):
     assert identity.actor.id == f"{ISSUER}|ada"
 
 
+@pytest.mark.parametrize(
+    ("claims", "options", "groups"),
+    [
+        ({"groups": ...}, {}, set()),
+        ({"groups": ["finance", 7, "", "board"]}, {}, {"finance", "board"}),
+        ({"groups": "finance"}, {}, {"finance"}),
+        ({"groups": {"finance": True}}, {}, set()),
+        ({"realm": {"teams": ["a b"]}, "groups": ["x"]}, {"groups_claim": "realm.teams"}, {"a b"}),
+        ({"scope": "one two"}, {"groups_claim": "scope"}, {"one", "two"}),
+    ],
+)
+async def test_the_groups_of_a_caller_are_those_of_one_claim(issuer, claims, options, groups):
+    identity = await authenticator(issuer, **options).authenticate(issuer.token(**claims))
+    assert identity.groups == groups
+
+
 def encoded(part) -> str:
     return base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=")
 

@@ -30,6 +30,7 @@ from flowli_api.routes import (
     queues,
     reading,
     scopes,
+    shown,
     system,
     tasks,
 )
@@ -38,7 +39,7 @@ from flowli_api.service import Service
 __all__ = ["create_app"]
 
 _PREFIX = "/v1"
-_ROUTERS = (catalog, listing, operating, bulk, reading, insight, evidence, events, queues, system, tasks, scopes)
+_ROUTERS = (catalog, listing, operating, bulk, reading, shown, insight, evidence, events, queues, system, tasks, scopes)
 _ABOUT = """People and programs that hold no keys of the bucket see, start, answer and repair executions here.
 
 Every write takes an `Idempotency-Key`, and answers with `control_seq`: send it as `Flowli-After` to see the write at

@@ -24,6 +24,7 @@ __all__ = [
     "FidText",
     "IdempotencyKey",
     "Instant",
+    "LastId",
     "Name",
     "NamePath",
     "Reason",
@@ -108,3 +109,6 @@ IdempotencyKey = Annotated[
         description="The same request with the same key is done once.",
     ),
 ]
+
+LastId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=2000, description="Go on behind this event.")]
+"""Where a stream of events goes on, at any process."""

@@ -1,15 +1,24 @@
-"""JSON Schemas of the arguments of workflows, for forms and for checks before a start."""
+"""JSON Schemas of the arguments of workflows, for forms and for checks before a start.
+
+They describe the JSON form that values are recorded in (``flowli.codec``), which pydantic's own differs from in places.
+"""
 
 from __future__ import annotations
 
 import inspect
+from enum import Enum
 from functools import lru_cache
 from typing import Any, cast
 
 from pydantic import JsonValue, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
 
+from flowli import codec
+from flowli.codec.hints import enum_by_value
 from flowli.codec.signatures import callee
 from flowli.runtime.registry import Workflow
+from flowli.timestamp import Timestamp
 
 __all__ = ["argument_schema", "result_schema"]
 
@@ -62,9 +71,36 @@ def result_schema(workflow: Workflow) -> dict[str, JsonValue]:
     return {**schema, "$defs": definitions} if definitions else schema
 
 
+class _Recorded(GenerateJsonSchema):
+    """Schemas of recorded values where pydantic would write another form."""
+
+    def bytes_schema(self, schema: core_schema.BytesSchema) -> dict[str, Any]:
+        """Base64."""
+        return {"type": "string", "contentEncoding": "base64"}
+
+    def enum_schema(self, schema: core_schema.EnumSchema) -> dict[str, Any]:
+        """By name, if the values are not all texts or all integers."""
+        cls: type[Enum] = schema["cls"]
+        if enum_by_value(cls):
+            return super().enum_schema(schema)
+        return {"title": cls.__name__, "enum": list(cls.__members__), "type": "string"}
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> dict[str, Any]:
+        """An instant is a text, although its class has a field."""
+        if schema["cls"] is Timestamp:
+            return {"type": "string", "format": "date-time"}
+        return super().dataclass_schema(schema)
+
+    def encode_default(self, dft: Any) -> Any:
+        """As it is recorded."""
+        return codec.to_data(dft, type(dft))
+
+
 def _schema(hint: Any, definitions: dict[str, JsonValue]) -> dict[str, JsonValue]:
     try:
-        made = cast("dict[str, JsonValue]", TypeAdapter[Any](hint).json_schema(ref_template="#/$defs/{model}"))
+        adapter = TypeAdapter[Any](hint)
+        found = adapter.json_schema(ref_template="#/$defs/{model}", schema_generator=_Recorded)
+        made = cast("dict[str, JsonValue]", found)
     except Exception:  # a type that pydantic knows nothing of, attrs classes for one
         return {}
     definitions.update(cast("dict[str, JsonValue]", made.pop("$defs", {})))
@@ -73,6 +109,6 @@ def _schema(hint: Any, definitions: dict[str, JsonValue]) -> dict[str, JsonValue
 
 def _default(hint: Any, default: object) -> dict[str, JsonValue]:
     try:
-        return {"default": TypeAdapter[Any](hint).dump_python(default, mode="json")}
+        return {"default": codec.to_data(default, hint)}
     except Exception:  # it has no JSON form; that there is one is told by its absence among the required
         return {}

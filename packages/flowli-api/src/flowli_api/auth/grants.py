@@ -8,7 +8,7 @@ from typing import Any
 
 from flowli_api.auth.capabilities import capabilities
 
-__all__ = ["Grant", "granted"]
+__all__ = ["Grant", "granted", "texts_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,22 @@ class Grant:
         """
         if self.claim == "email" and not trust_email and claims.get("email_verified") is not True:
             return False  # the text "true" is not the truth: only the boolean is
-        found: Any = claims
-        for part in self.claim.split(".") if self.claim not in claims else (self.claim,):
-            found = found.get(part) if isinstance(found, Mapping) else None
-        if found is None:
-            return False
-        values = found if isinstance(found, list) else found.split() if self.claim in ("scope", "scp") else [found]
-        return self.value == "*" or any(isinstance(one, str) and one == self.value for one in values)
+        values = _values(claims, self.claim)
+        return bool(values) and (self.value == "*" or any(isinstance(one, str) and one == self.value for one in values))
+
+
+def texts_of(claims: Mapping[str, Any], claim: str) -> frozenset[str]:
+    """The texts that a claim is or holds: the groups of a caller, for one."""
+    return frozenset(one for one in _values(claims, claim) if isinstance(one, str) and one)
+
+
+def _values(claims: Mapping[str, Any], claim: str) -> list[Any]:
+    found: Any = claims
+    for part in claim.split(".") if claim not in claims else (claim,):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    if found is None or isinstance(found, list):
+        return found or []
+    return found.split() if claim in ("scope", "scp") and isinstance(found, str) else [found]
 
 
 def granted(

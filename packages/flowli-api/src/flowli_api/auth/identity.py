@@ -24,6 +24,7 @@ class Identity:
         workflows: the only workflows whose executions it may see or touch; None for all.
         kind: a person, or a program.
         expires_at: when it is to be asked for again; None for never.
+        groups: that it belongs to; reviews may be for the people of a group.
 
     Raises:
         UsageError: a capability that does not exist.
@@ -37,6 +38,7 @@ class Identity:
     workflows: frozenset[str] | None = None
     kind: ActorKind = ActorKind.HUMAN
     expires_at: Timestamp | None = None
+    groups: frozenset[str] = field(default_factory=frozenset)
 
     def __post_init__(self) -> None:
         if not self.subject:

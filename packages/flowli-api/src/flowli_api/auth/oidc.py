@@ -21,7 +21,7 @@ from flowli.domain.errors import UsageError
 from flowli.domain.provenance import ActorKind
 from flowli.timestamp import Timestamp
 from flowli.world import SYSTEM, World
-from flowli_api.auth.grants import Grant, granted
+from flowli_api.auth.grants import Grant, granted, texts_of
 from flowli_api.auth.identity import Identity
 from flowli_api.auth.jwks import FITS, KeySource
 from flowli_api.auth.settings import names
@@ -47,6 +47,7 @@ class OIDCAuthenticator:
         algorithms: that are accepted; asymmetric ones.
         leeway_s: by how much the clocks of issuer and service may differ.
         jwks_uri: where the keys are; found by discovery if None.
+        groups_claim: of the groups of a caller, for whom reviews may be; dots lead into objects.
         trust_unverified_email: let grants by ``email`` count without ``email_verified``; for an issuer that lets nobody
             set that address.
         client: fetches keys; one of its own if None.
@@ -65,6 +66,7 @@ class OIDCAuthenticator:
         algorithms: Sequence[str] = ("RS256",),
         leeway_s: float = 30.0,
         jwks_uri: str | None = None,
+        groups_claim: str = "groups",
         trust_unverified_email: bool = False,
         client: httpx.AsyncClient | None = None,
         world: World = SYSTEM,
@@ -82,6 +84,7 @@ class OIDCAuthenticator:
         self._grants = tuple(grants)
         self._algorithms = frozenset(algorithms)
         self._leeway_s = leeway_s
+        self._groups_claim = groups_claim
         self._trust_email = trust_unverified_email
         self._world = world
         self._keys = KeySource(issuer, jwks_uri, client or httpx.AsyncClient(), world)
@@ -93,7 +96,16 @@ class OIDCAuthenticator:
         Raises:
             UsageError: something is missing, unknown or has the wrong form.
         """
-        known = {"issuer", "audience", "grants", "algorithms", "leeway_s", "jwks_uri", "trust_unverified_email"}
+        known = {
+            "issuer",
+            "audience",
+            "grants",
+            "algorithms",
+            "leeway_s",
+            "jwks_uri",
+            "groups_claim",
+            "trust_unverified_email",
+        }
         unknown = sorted(settings.keys() - known)
         if unknown:
             raise UsageError(f"the settings of oidc have no {unknown[0]!r}; they take {', '.join(sorted(known))}")
@@ -118,6 +130,7 @@ class OIDCAuthenticator:
             workflows,
             ActorKind.HUMAN,
             expires,
+            texts_of(claims, self._groups_claim),
         )
 
     async def _claims(self, token: str) -> dict[str, Any] | None:

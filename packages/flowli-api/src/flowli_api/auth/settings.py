@@ -14,7 +14,7 @@ __all__ = ["identity_of", "names"]
 
 
 def identity_of(row: Mapping[str, Any], default: ActorKind = ActorKind.HUMAN) -> Identity:
-    """Who a row describes: ``subject``, ``name``, ``kind``, ``capabilities``, ``workflows``.
+    """Who a row describes: ``subject``, ``name``, ``kind``, ``capabilities``, ``workflows``, ``groups``.
 
     Raises:
         UsageError: something is missing or has the wrong form.
@@ -32,6 +32,7 @@ def identity_of(row: Mapping[str, Any], default: ActorKind = ActorKind.HUMAN) ->
         capabilities=capabilities(names("capabilities", row.get("capabilities", []))),
         workflows=None if workflows is None else frozenset(names("workflows", workflows)),
         kind=ActorKind(kind),
+        groups=frozenset(names("groups", row.get("groups", []))),
     )
 
 

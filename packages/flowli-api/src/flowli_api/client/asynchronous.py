@@ -24,6 +24,7 @@ from flowli_api.dto.queues import QueueOut
 from flowli_api.routes.bulk import BulkOut
 from flowli_api.routes.operating import Answered, Sent, Started
 from flowli_api.routes.reading import ResultOut
+from flowli_api.routes.shown import ShownOut, StreamOut
 
 __all__ = ["AsyncClient"]
 
@@ -181,6 +182,18 @@ class AsyncClient(ClientBase):
                 return found
             if until_s is not None and self._world.monotonic_s() >= until_s:
                 raise ResultTimeout(f"execution {eid} has not ended within {timeout_s:g} s; it goes on, ask again")
+
+    async def published(self, eid: UUID | str, name: str) -> ShownOut:
+        """The value that an execution published last under a name."""
+        return await self.send(Calls.published(eid, name))
+
+    async def read_stream(self, eid: UUID | str, name: str, *, after: str | None = None) -> StreamOut:
+        """What an execution wrote to a stream.
+
+        Args:
+            after: ``next_after`` of the page before.
+        """
+        return await self.send(Calls.read_stream(eid, name, after))
 
     async def signal(
         self,

@@ -73,6 +73,8 @@ class Client:
     frames = _blocking(AsyncClient.frames)
     explain = _blocking(AsyncClient.explain)
     result = _blocking(AsyncClient.result)
+    published = _blocking(AsyncClient.published)
+    read_stream = _blocking(AsyncClient.read_stream)
     signal = _blocking(AsyncClient.signal)
     update = _blocking(AsyncClient.update)
     cancel = _blocking(AsyncClient.cancel)

@@ -19,6 +19,7 @@ from flowli_api.dto.queues import QueuePage
 from flowli_api.routes.bulk import BulkOut
 from flowli_api.routes.operating import Answered, Sent, Started
 from flowli_api.routes.reading import ResultOut
+from flowli_api.routes.shown import ShownOut, StreamOut
 
 __all__ = ["Call", "Calls"]
 
@@ -100,6 +101,17 @@ class Calls:
     def result(eid: UUID | str, wait_s: float) -> Call[ResultOut]:
         """Its result, if it has ended within ``wait_s``."""
         return Call("GET", _path(eid, "result"), ResultOut, params={"wait_s": wait_s}, wait_s=wait_s)
+
+    @staticmethod
+    def published(eid: UUID | str, name: str) -> Call[ShownOut]:
+        """What it published last under a name."""
+        return Call("GET", _path(eid, "published", quote(name, safe="")), ShownOut)
+
+    @staticmethod
+    def read_stream(eid: UUID | str, name: str, after: str | None) -> Call[StreamOut]:
+        """A stretch of one of its streams."""
+        params = {} if after is None else {"after": after}
+        return Call("GET", _path(eid, "streams", quote(name, safe="")), StreamOut, params=params)
 
     @staticmethod
     def signal(eid: UUID | str, channel: str, payload: object, correlation: str | None, key: str | None) -> Call[Sent]:

@@ -53,6 +53,9 @@ class MeOut(Out):
     kind: str
     capabilities: list[str] = Field(examples=[["executions:read", "workflows:read"]])
     workflows: list[str] | None = Field(default=None, description="The only workflows within reach; null for all.")
+    groups: list[str] = Field(
+        default=[], examples=[["finance"]], description="Reviews may be for the people of a group."
+    )
 
     @classmethod
     def of(cls, caller: Identity) -> MeOut:
@@ -63,6 +66,7 @@ class MeOut(Out):
             kind=caller.kind.value,
             capabilities=sorted(caller.capabilities),
             workflows=None if caller.workflows is None else sorted(caller.workflows),
+            groups=sorted(caller.groups),
         )
 
 

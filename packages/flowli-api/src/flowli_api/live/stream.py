@@ -17,13 +17,28 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from flowli_api.auth.identity import Identity
+from flowli_api.dto.base import Out
 from flowli_api.problems import Problem
 from flowli_api.service import Service
 
-__all__ = ["Event", "EventStream"]
+__all__ = ["EVENTS", "EndOut", "Event", "EventStream"]
+
+EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "description": "Events, until it ends",
+    }
+}
+"""How the document describes the answer of a route that streams."""
 
 _LONGEST_S = 900.0
 _RETRY_MS = 1000
+
+
+class EndOut(Out):
+    """Nothing follows."""
+
+    eid: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import Header, Query, Response
+from fastapi import Query, Response
 
 from flowli import ExecutionStatus
 from flowli.domain.entries import JournalEntry
@@ -16,8 +16,8 @@ from flowli_api.dto.base import Out
 from flowli_api.dto.executions import ExecutionSummary
 from flowli_api.dto.journal import EntryOut, FrameOut
 from flowli_api.live.feed import parse_place
-from flowli_api.live.stream import Event, EventStream
-from flowli_api.params import EidPath, FidText, Name
+from flowli_api.live.stream import EVENTS, EndOut, Event, EventStream
+from flowli_api.params import EidPath, FidText, LastId, Name
 from flowli_api.problems import Problem
 from flowli_api.routes.evidence import LogOut
 from flowli_api.routes.reading import detail
@@ -27,14 +27,6 @@ __all__ = ["router"]
 
 router = ApiRouter(tags=["events"])
 
-_STREAM: dict[int | str, dict[str, Any]] = {
-    200: {
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
-        "description": "Events, until it ends",
-    }
-}
-_LastId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=2000, description="Go on behind this event.")]
-
 
 class PlaceOut(Out):
     """Where a stream stands."""
@@ -42,13 +34,7 @@ class PlaceOut(Out):
     control_seq: int
 
 
-class EndOut(Out):
-    """The execution has ended; nothing follows."""
-
-    eid: str
-
-
-@router.get("/events", operation_id="follow_executions", response_class=Response, responses=_STREAM)
+@router.get("/events", operation_id="follow_executions", response_class=Response, responses=EVENTS)
 @requires("executions:read")
 async def follow_executions(
     caller: Caller,
@@ -56,7 +42,7 @@ async def follow_executions(
     workflow: Name | None = None,
     queue: Name | None = None,
     status: Annotated[list[ExecutionStatus] | None, Query(max_length=6)] = None,
-    last_id: _LastId = None,
+    last_id: LastId = None,
 ) -> Response:
     """Executions that change, as rows of the list: `execution`; `reset` (read the list anew); `place` (up to where).
 
@@ -81,9 +67,9 @@ async def follow_executions(
     return EventStream(service, caller, events())
 
 
-@router.get("/executions/{eid}/events", operation_id="follow_execution", response_class=Response, responses=_STREAM)
+@router.get("/executions/{eid}/events", operation_id="follow_execution", response_class=Response, responses=EVENTS)
 @requires("executions:read")
-async def follow_execution(eid: EidPath, caller: Caller, service: ServiceOf, last_id: _LastId = None) -> Response:
+async def follow_execution(eid: EidPath, caller: Caller, service: ServiceOf, last_id: LastId = None) -> Response:
     """One execution: `entry` for each entry of its journal, `execution` after each stretch of them, `end`."""
     await service.reach(caller, eid)
     await service.engine.status(eid)
@@ -101,9 +87,9 @@ async def follow_execution(eid: EidPath, caller: Caller, service: ServiceOf, las
     return EventStream(service, caller, events())
 
 
-@router.get("/executions/{eid}/frames/events", operation_id="follow_frames", response_class=Response, responses=_STREAM)
+@router.get("/executions/{eid}/frames/events", operation_id="follow_frames", response_class=Response, responses=EVENTS)
 @requires("executions:read")
-async def follow_frames(eid: EidPath, caller: Caller, service: ServiceOf, last_id: _LastId = None) -> Response:
+async def follow_frames(eid: EidPath, caller: Caller, service: ServiceOf, last_id: LastId = None) -> Response:
     """The frames of an execution, each whenever it changes: `frame`; then `end`."""
     await service.reach(caller, eid)
     await service.engine.status(eid)
@@ -123,14 +109,14 @@ async def follow_frames(eid: EidPath, caller: Caller, service: ServiceOf, last_i
     return EventStream(service, caller, events())
 
 
-@router.get("/executions/{eid}/logs/events", operation_id="follow_logs", response_class=Response, responses=_STREAM)
+@router.get("/executions/{eid}/logs/events", operation_id="follow_logs", response_class=Response, responses=EVENTS)
 @requires("evidence:read")
 async def follow_logs(
     eid: EidPath,
     caller: Caller,
     service: ServiceOf,
     fid: Annotated[FidText | None, Query()] = None,
-    last_id: _LastId = None,
+    last_id: LastId = None,
 ) -> Response:
     """The logs of attempts, each once it is there: `log`; `end` when the execution has ended."""
     await service.reach(caller, eid)

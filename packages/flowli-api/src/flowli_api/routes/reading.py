@@ -17,7 +17,7 @@ from flowli_api.dto.base import Out
 from flowli_api.dto.common import ActorOut, ErrorOut
 from flowli_api.dto.executions import ExecutionOut, ExecutionSummary
 from flowli_api.dto.journal import EntryOut, FramesOut, JournalOut
-from flowli_api.params import MOST, AfterSeq, EidPath, NamePath
+from flowli_api.params import MOST, AfterSeq, EidPath
 from flowli_api.problems import Problem
 from flowli_api.routing import ApiRouter, Caller, ServiceOf, requires
 from flowli_api.service import Service
@@ -87,14 +87,6 @@ class ProgressOut(Out):
 
     eid: str
     items: list[SaidOut]
-
-
-class ShownOut(Out):
-    """A value that a workflow published."""
-
-    value: JsonValue
-    at: str
-    number: int
 
 
 @router.get("/executions/{eid}", response_model=ExecutionOut, operation_id="read_execution")
@@ -211,19 +203,6 @@ async def read_progress(eid: EidPath, request: Request, caller: Caller, service:
     found = await service.engine.progress(eid)
     items = [SaidOut(fid=one.fid, attempt=one.attempt, value=one.value, at=str(one.at)) for one in found.values()]
     return answer(request, ProgressOut(eid=str(eid), items=items))
-
-
-@router.get("/executions/{eid}/published/{name}", response_model=ShownOut, operation_id="read_published")
-@requires("values:read")
-async def read_published(
-    eid: EidPath, name: NamePath, request: Request, caller: Caller, service: ServiceOf
-) -> Response:
-    """The value that the workflow published last under a name."""
-    await service.reach(caller, eid)
-    shown = await service.engine.published(eid, name)
-    if shown is None:
-        raise Problem("not_found", f"Execution {eid} has published nothing under '{name}'.")
-    return answer(request, ShownOut(value=shown.value, at=str(shown.at), number=shown.number))
 
 
 async def detail(service: Service, caller: Caller, eid: Eid, after: int | None) -> ExecutionOut:
