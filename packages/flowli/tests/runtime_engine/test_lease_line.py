@@ -1,4 +1,4 @@
-"""The line before a lease with a name: first come, first served, whatever falls into the moment of a change of hands."""
+"""The line before a lease with a name: first come, first served, whatever falls into a change of hands."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Steps:
 
     async def finish(self, name: str) -> Any:
         while await self.step(name):
-            await asyncio.sleep(0)
+            pass
         return self._acting[name].result()
 
 
