@@ -12,6 +12,7 @@ from flowli.cairn.errors import StorePermission, StoreThrottled, StoreUnavailabl
 from flowli.cairn.write import Gone, Lost, Unknown, Won
 from flowli.domain.errors import BackendRefused
 from flowli.stores import open_store
+from flowli.testing.clock import ManualWorld
 from flowli.world import SYSTEM
 
 from .conftest import Gate
@@ -30,7 +31,7 @@ from .emulators.proxy import Asked, passing
 
 @pytest.fixture
 async def store(gate: Gate):
-    opened = open_store(gate.url(read_timeout_s=2))
+    opened = open_store(gate.url())
     yield opened
     gate.proxy.rule = passing
     await opened.close()
@@ -67,7 +68,7 @@ async def test_a_delete_whose_answer_is_lost_is_unknown_and_was_sent_once(gate, 
 async def test_a_write_that_is_not_answered_in_time_is_unknown(gate):
     late = threading.Event()
     store = open_store(gate.url(read_timeout_s=0.7))
-    await store.get("a")
+    store.contact.reached = True
     gate.proxy.rule = never_answers(late)
     try:
         assert isinstance(await store.put("a", b"one", if_absent=True), Unknown)
@@ -122,24 +123,34 @@ async def test_a_forbidden_request_names_the_right_that_is_missing(gate, store):
             await call
 
 
+async def both(calls):
+    return await calls
+
+
 @pytest.mark.parametrize("times", range(6))
-async def test_creators_that_meet_conflicts_end_with_one_owner(gate, store, times):
-    await store.get("a")
+async def test_creators_that_meet_conflicts_end_with_one_owner(gate, times):
+    world = ManualWorld()
+    store = open_store(gate.url(), world=world)
     gate.proxy.rule = for_some(writes, always(answer(gate.service.scheme, "conflict")), times)
-    cairn = Cairn(store, SYSTEM)
-    done = await asyncio.gather(*(cairn.documents.create("owner", {"who": who}) for who in ("a", "b")))
+    cairn = Cairn(store, world)
+    creates = asyncio.gather(*(cairn.documents.create("owner", {"who": who}) for who in ("a", "b")))
+    done = await world.clock.run(both(creates))
     assert sorted(type(one) for one in done if isinstance(one, Created)) == [Created]
     assert done[0].doc.body == done[1].doc.body
+    await store.close()
 
 
 @pytest.mark.parametrize("times", range(6))
-async def test_swappers_that_meet_conflicts_end_with_one_owner(gate, store, times):
-    cairn = Cairn(store, SYSTEM)
-    doc = (await cairn.documents.create("lease", {"who": ""})).doc
+async def test_swappers_that_meet_conflicts_end_with_one_owner(gate, times):
+    world = ManualWorld()
+    store = open_store(gate.url(), world=world)
+    cairn = Cairn(store, world)
+    doc = (await world.clock.run(cairn.documents.create("lease", {"who": ""}))).doc
     gate.proxy.rule = for_some(writes, always(answer(gate.service.scheme, "conflict")), times)
-    done = await asyncio.gather(*(cairn.documents.swap(doc, {"who": who}) for who in ("a", "b")))
+    done = await world.clock.run(both(asyncio.gather(*(cairn.documents.swap(doc, {"who": who}) for who in ("a", "b")))))
     assert [type(one) for one in done].count(Swapped) == 1
     assert done[0].doc.body == done[1].doc.body
+    await store.close()
 
 
 async def test_a_swap_of_a_key_that_was_deleted_never_creates(gate, store):

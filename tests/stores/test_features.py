@@ -19,6 +19,7 @@ from .conftest import Gate
 from .emulators.answers import answer
 from .emulators.azurite import sas_token
 from .emulators.proxy import Answer, Asked, Forward
+from .emulators.service import BUCKET, PATIENT
 
 KEY = bytes(range(32))
 DIGEST = {
@@ -110,7 +111,7 @@ async def test_a_connection_string_opens_a_container(service, monkeypatch):
     for name in ("AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_KEY"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", address)
-    store = open_store(f"az://flowli-tests/{SYSTEM.token()}")
+    store = open_store(f"az://{BUCKET}/{SYSTEM.token()}?{PATIENT}")
     assert isinstance(await store.put("a", b"one", if_absent=True), Won)
     await store.close()
 
@@ -118,7 +119,7 @@ async def test_a_connection_string_opens_a_container(service, monkeypatch):
 @pytest.mark.parametrize("service", ["gs"], indirect=True)
 async def test_the_host_of_an_emulator_may_stand_in_the_environment(service, monkeypatch):
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", service.origin)
-    store = open_store(f"gs://flowli-tests/{SYSTEM.token()}")
+    store = open_store(f"gs://{BUCKET}/{SYSTEM.token()}?{PATIENT}")
     assert isinstance(await store.put("a", b"one", if_absent=True), Won)
     await store.close()
 
@@ -132,11 +133,11 @@ async def test_a_bucket_with_object_lock_works_and_keeps_every_version(services)
     client.put_object_lock_configuration(
         Bucket=name, ObjectLockConfiguration={"ObjectLockEnabled": "Enabled", "Rule": rule}
     )
-    async with CairnBackend.open(f"s3://{name}?region=us-east-1&endpoint_url={service.origin}") as backend:
+    async with CairnBackend.open(service.url("").replace(BUCKET, name)) as backend:
         engine = Engine(backend.ports, Site.local("w"), registry=shop.registry)
         eid = await engine.start(shop.fulfil, "a", 2)
         await engine.worker().run_until_idle()
-        assert await engine.result(eid, timeout=20) == ["a-1", "a-2"]
+        assert await engine.result(eid, timeout=300) == ["a-1", "a-2"]
         await engine.close()
     there = client.list_object_versions(Bucket=name)
     assert len(there["DeleteMarkers"]) >= 1

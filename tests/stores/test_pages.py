@@ -115,7 +115,7 @@ async def test_each_process_gets_by_with_the_rights_of_its_policy(s3_gate: Gate)
 
     s3_gate.proxy.rule = guards[2].rule
     async with CairnBackend.open(url) as backend:
-        assert (await engine_on(backend).result(eid, timeout=20))[0] == "a-1"
+        assert (await engine_on(backend).result(eid, timeout=300))[0] == "a-1"
         assert (await engine_on(backend).status(eid)).status.value == "completed"
         with pytest.raises(BackendRefused, match="Grant s3:PutObject"):
             await engine_on(backend).start(shop.fulfil, "b")

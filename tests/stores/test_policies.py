@@ -129,9 +129,9 @@ async def test_each_process_works_with_its_rights():
     await SYSTEM.sleep(0.02)
     await sweeper.sweeper().sweep_once()
     await worker.worker().run_until_idle()
-    assert await service.result(eid, timeout=20) == [f"a-{number}" for number in range(1, 6)]
-    assert await service.result(waiting, timeout=20) == "b-1 today"
-    assert await reader.result(napping, timeout=20) == "c-1"
+    assert await service.result(eid, timeout=300) == [f"a-{number}" for number in range(1, 6)]
+    assert await service.result(waiting, timeout=300) == "b-1 today"
+    assert await reader.result(napping, timeout=300) == "c-1"
     assert (await reader.status(eid)).status.value == "completed"
 
     payload = {"payload": "paint", "reply_to": {"eid": str(waiting), "channel": "reply"}}

@@ -10,6 +10,7 @@ from flowli.world import SYSTEM
 
 from .emulators.answers import answer
 from .emulators.proxy import Answer, Asked, Forward
+from .emulators.service import BUCKET
 
 
 def signed_for(asked: Asked) -> list[str]:
@@ -71,7 +72,7 @@ async def test_a_bucket_with_versions_takes_a_delete_marker_for_an_absent_key(se
     client.create_bucket(Bucket=name)
     client.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
     client.close()
-    store = open_store(f"s3://{name}?region=us-east-1&endpoint_url={service.origin}")
+    store = open_store(service.url("").replace(BUCKET, name))
     version = (await store.put("a", b"one")).version
     assert isinstance(await store.delete("a", if_version=version), Won)
     assert await store.get("a") is None
