@@ -290,8 +290,9 @@ def _given(body: SchedulePolicies) -> dict[str, Any]:
     """The fields of a definition that a request gives."""
     fields = body.model_dump(exclude={"id", "workflow"}, exclude_unset=True)
     given = {name: value for name, value in fields.items() if value is not None or name in _UNSET}
-    if given.get("when", {}).get("kind") == "every":
-        given["when"] = {"since": "1970-01-01T00:00:00+00:00", **given["when"]}
+    when = given.get("when")
+    if isinstance(when, dict) and when.get("kind") == "every":
+        given["when"] = {"since": "1970-01-01T00:00:00+00:00", **when}
     return given
 
 
