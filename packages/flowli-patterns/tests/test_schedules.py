@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from flowli import CairnBackend, Context, Engine, EngineConfig, MemoryBackend, R
 from flowli.domain.entries import START, ExecutionCreated, OperatorActed
 from flowli.domain.errors import InvalidName, NotAllowed, UnknownWorkflow, UsageError
 from flowli.domain.ports import Ports
-from flowli.domain.provenance import ActorKind
+from flowli.domain.provenance import Actor, ActorKind
 from flowli.testing.clock import ManualClock, ManualWorld
 from flowli.timestamp import Timestamp
 from flowli_patterns.errors import UnknownSchedule
@@ -340,14 +340,37 @@ async def test_by_hand_and_by_ticks_the_identity_decides(fleet: Fleet) -> None:
     assert await verbs.tick("s", slot) == run.eid  # the sweeper has started it
     with pytest.raises(UsageError, match=r"no slot of schedule 's'.*the next one is 2026-03-01T12:02:00"):
         await verbs.tick("s", slot + timedelta(seconds=1))
-    with pytest.raises(UsageError, match="has no identity"):
+    before = len(await fleet.started())
+    with pytest.raises(UsageError, match=r"has no identity; give the beginning of its window"):
         await verbs.tick("s", None)
+    with pytest.raises(UsageError, match="without a zone"):
+        await verbs.tick("s", slot.replace(tzinfo=None))
+    assert len(await fleet.started()) == before
     await verbs.add("outside", tidy, Ticks())
     odd = datetime(2026, 3, 1, 11, 59, 7, tzinfo=UTC)
     assert await verbs.tick("outside", odd) == await verbs.tick("outside", odd)
     await verbs.pause("outside")
     with pytest.raises(NotAllowed, match="paused"):
         await verbs.tick("outside", odd)
+
+
+async def test_an_engine_takes_ticks_of_which_each_slot_leads_to_one_execution(fleet: Fleet) -> None:
+    """PAT-20: engines of several hosts, a sweeper and a backfill mean the same slot."""
+    await fleet.schedules.add("s", tidy, MINUTELY, overlap=Overlap.ALLOW)
+    await fleet.clock.advance(60)
+    window = datetime(2026, 3, 1, 13, 1, tzinfo=timezone(timedelta(hours=1)))
+    cron = Actor(ActorKind.SYSTEM, "cloud-scheduler")
+    found = await fleet.clock.run(
+        asyncio.gather(*(fleet.open(f"host-{n}").tick("s", window, actor=cron) for n in range(5)))
+    )
+    await fleet.sweep(*fleet.sweepers(2), times=2)
+    (filled,) = await fleet.schedules.backfill("s", window, window)
+    assert {*found, filled.eid} == {filled.eid}
+    assert await fleet.slots("s") == minute(1)
+    by = (await fleet.engine.status(found[0])).execution.created_by.actor
+    assert by == Actor(ActorKind.SCHEDULE, "s", "cloud-scheduler")
+    with pytest.raises(UsageError, match="has no identity"):
+        await fleet.clock.run(fleet.engine.tick("s", None))
 
 
 async def test_a_backfill_is_bounded_and_shown_before(fleet: Fleet) -> None:

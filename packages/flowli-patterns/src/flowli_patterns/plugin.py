@@ -54,6 +54,12 @@ def _schedules() -> object:
     return Schedules
 
 
+def _tick() -> object:
+    from flowli_patterns.schedule.verbs import tick_of
+
+    return tick_of
+
+
 def _schedule_job() -> object:
     from flowli_patterns.schedule.job import ScheduleJob
 
@@ -65,6 +71,7 @@ def flowli_engine_extensions() -> list[EngineExtensionType]:
     return [
         EngineExtensionType("reviews", "List, decide and delegate reviews", _reviews),
         EngineExtensionType("schedules", "Define schedules, start what they would start", _schedules),
+        EngineExtensionType("tick", "Deliver a tick of an external scheduler", _tick),
     ]
 
 

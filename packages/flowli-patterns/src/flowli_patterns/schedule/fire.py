@@ -74,8 +74,14 @@ async def carry_out(engine: Engine, schedule: Schedule, decision: Decision) -> d
     return started
 
 
-async def start_slot(engine: Engine, schedule: Schedule, slot: Timestamp, *, queue: str | None = None) -> Eid:
+async def start_slot(
+    engine: Engine, schedule: Schedule, slot: Timestamp, *, queue: str | None = None, asked_by: Actor | None = None
+) -> Eid:
     """Start the execution of a slot, or find the one that it has led to.
+
+    Args:
+        queue: in the place of the schedule's own.
+        asked_by: on whose behalf the schedule starts it, if anybody asked.
 
     Raises:
         UsageError: the workflow is not known, or does not take these arguments.
@@ -94,7 +100,7 @@ async def start_slot(engine: Engine, schedule: Schedule, slot: Timestamp, *, que
             priority=schedule.priority,
             version=schedule.version,
             timeout=schedule.timeout_s,
-            actor=Actor(ActorKind.SCHEDULE, schedule.id),
+            actor=Actor(ActorKind.SCHEDULE, schedule.id, None if asked_by is None else asked_by.id),
             request=key,
         )
     except DispatchConflict:

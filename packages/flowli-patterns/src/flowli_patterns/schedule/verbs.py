@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,7 +21,7 @@ from flowli_patterns.schedule.fire import start_slot
 from flowli_patterns.schedule.model import Schedule
 from flowli_patterns.schedule.when import Ticks, When, next_after, slots_between
 
-__all__ = ["Backfilled", "ScheduleView", "Schedules"]
+__all__ = ["Backfilled", "ScheduleView", "Schedules", "tick_of"]
 
 _MOST = 1_000
 _JUST_BEFORE = timedelta(microseconds=-1)
@@ -170,12 +170,13 @@ class Schedules:
         )
         return result.eid
 
-    async def tick(self, name: str, slot: datetime | None, *, actor: Actor | None = None) -> Eid:
-        """Deliver a tick of an external scheduler. The same slot leads to the same execution, also where a sweeper
-        has started it.
+    async def tick(self, name: str, window: datetime | None, *, actor: Actor | None = None) -> Eid:
+        """Deliver a tick of an external scheduler; ``engine.tick`` is the same. The same slot leads to the same
+        execution, also where a sweeper or a backfill has started it.
 
         Args:
-            slot: the instant that the tick is for (the beginning of its window): aware; its identity.
+            window: the instant that the tick is for, at which its window begins: aware. It is the identity of the slot.
+            actor: who delivers it; the execution is started by the schedule, on their behalf.
 
         Raises:
             UnknownSchedule: there is none of that id.
@@ -183,13 +184,14 @@ class Schedules:
             NotAllowed: the schedule is paused.
         """
         schedule = _readable(await self._standing(name), name)
-        if slot is None:
+        if window is None:
             raise UsageError(
-                f"the tick for schedule '{name}' says not for which instant it is; without one it has no identity"
+                f"the tick for schedule '{name}' says not for which instant it is, and has no identity; give the "
+                "beginning of its window, the same one whenever it is delivered"
             )
-        if slot.tzinfo is None:
-            raise UsageError(f"the tick for schedule '{name}' is for {slot.isoformat()} without a time zone; give one")
-        at = Timestamp.from_datetime(slot)
+        if window.tzinfo is None:
+            raise UsageError(f"the tick for schedule '{name}' is for {window.isoformat()} without a zone; give one")
+        at = Timestamp.from_datetime(window)
         if not isinstance(schedule.when, Ticks):
             following = next_after(schedule.when, Timestamp(max(0, at.us - 1)))
             if following != at:
@@ -197,7 +199,7 @@ class Schedules:
                 raise UsageError(f"{at} is no slot of schedule '{name}' ({schedule.when}); {told}")
         if schedule.paused:
             raise NotAllowed(f"schedule '{name}' is paused; resume it first")
-        return await start_slot(self._engine, schedule, at)
+        return await start_slot(self._engine, schedule, at, asked_by=actor)
 
     async def backfill(
         self,
@@ -293,6 +295,11 @@ class Schedules:
             standing.left_out,
             standing.why,
         )
+
+
+def tick_of(engine: Engine) -> Callable[..., Coroutine[Any, Any, Eid]]:
+    """What ``engine.tick`` is: the tick of its schedules."""
+    return engine.schedules.tick
 
 
 def _over(schedule: Schedule, slot: Timestamp) -> bool:

@@ -9,7 +9,7 @@ from flowli.runtime.engine.base import EngineBase
 
 __all__ = ["ExtensionVerbs"]
 
-_ELSEWHERE = {"reviews": "flowli-patterns", "schedules": "flowli-patterns"}
+_ELSEWHERE = dict.fromkeys(("reviews", "schedules", "tick"), "flowli-patterns")
 
 
 class ExtensionVerbs(EngineBase):
@@ -19,10 +19,18 @@ class ExtensionVerbs(EngineBase):
     """
 
     if TYPE_CHECKING:
+        from datetime import datetime
+
+        from flowli.domain.ids import Eid
+        from flowli.domain.provenance import Actor
         from flowli.patterns import Reviews, Schedules
 
         reviews: Reviews
         schedules: Schedules
+
+        async def tick(self, name: str, window: datetime | None, *, actor: Actor | None = None) -> Eid:
+            return await self.schedules.tick(name, window, actor=actor)
+
     else:
 
         def __getattr__(self, name: str) -> object:
