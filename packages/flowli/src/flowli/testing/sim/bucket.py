@@ -1,102 +1,112 @@
-"""``Bucket``: the one map that all nodes share, and the ``ObjectStore`` through which each of them sees it.
-
-An operation takes virtual time to get there and back. It is applied by the bucket, not by the node: a node that dies
-after sending does not take its request back. Each operation has a number; a plan gives some of them a fault.
-"""
+"""``Bucket``: the one map that all nodes share, and the ``ObjectStore`` through which each of them sees it."""
 
 from __future__ import annotations
 
-import asyncio
 import bisect
-import random
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias, TypeVar
 
+from flowli.adapters.cairndb import CairnBackend
+from flowli.cairn.commit import decode_commit
 from flowli.cairn.errors import StoreThrottled, StoreUnavailable
 from flowli.cairn.store import Capabilities, Listed, Object, Page
 from flowli.cairn.write import Gone, Lost, Unknown, Won
+from flowli.domain.ids import Eid
+from flowli.domain.ports import Ports
+from flowli.stores.memory import MemoryStore
 from flowli.testing.sim import faults
-from flowli.testing.sim.faults import Fault
-from flowli.testing.sim.loop import VirtualLoop
+from flowli.testing.sim.loop import VirtualLoop, alone
 from flowli.testing.sim.mirror import Mirror
+from flowli.testing.sim.network import Answers, Network, Operation
 from flowli.testing.sim.node import Node
 
-__all__ = ["Bucket", "Operation", "SimStore"]
+__all__ = ["Bucket", "SimStore"]
 
+T = TypeVar("T")
 Result: TypeAlias = Won | Lost | Gone | Unknown
-Chooser: TypeAlias = Callable[["Operation"], Fault | None]
 
 
-@dataclass(slots=True)
-class Operation:
-    """One request, for the story and the invariants.
-
-    Attributes:
-        number: from 1, in the order of sending.
-        at_s: virtual second of sending; ``applied_s`` of its effect, if it had one.
-        outcome: what the client was told, "" if nothing.
-        refused: it fell into an outage.
-    """
-
-    number: int
-    at_s: float
-    node: str
-    verb: str
-    key: str
-    fault: Fault | None = None
-    applied_s: float | None = None
-    outcome: str = ""
-    data: bytes = b""
-    refused: bool = False
-
-
-class Bucket:
-    """The map, its clock and its record of operations.
+class Bucket(Network):
+    """The map and its clock.
 
     Attributes:
         objects: key to (body, version, second of the last write).
-        operations: every request so far.
-        choose: gives an operation its fault.
-        on_kill: kills a node.
         mirror: a real store that must answer the same.
     """
 
     def __init__(self, loop: VirtualLoop, seed: int, *, latency_s: tuple[float, float] = (0.004, 0.016)) -> None:
-        self.loop = loop
+        super().__init__(loop, seed, latency_s)
         self.objects: dict[str, tuple[bytes, str, float]] = {}
-        self.operations: list[Operation] = []
-        self.choose: Chooser = lambda operation: None
-        self.on_kill: Callable[[Node], None] = lambda node: None
         self.mirror: Mirror | None = None
         self._keys: list[str] = []
-        self._rng = random.Random(f"{seed}/bucket")
-        self._latency_s = latency_s
         self._versions = 0
-        self._out_until_s = 0.0
         self._past: list[tuple[float, str, bool]] = []
 
     def store(self, node: Node) -> SimStore:
         """The bucket as ``node`` sees it."""
         return SimStore(self, node)
 
-    def one_way_s(self) -> float:
-        """How long a request or an answer is under way."""
-        return self._rng.uniform(*self._latency_s) / 2
+    def ports(self, node: Node, *, retire_grace_s: float) -> Ports:
+        """The ports over the bucket."""
+        backend = CairnBackend(self.store(node), world=node.world, retire_grace_s=retire_grace_s)
+        return replace(backend.ports, fork=None)
 
-    def begin(self, node: Node, verb: str, key: str, data: bytes = b"") -> Operation:
-        """A node sends a request."""
-        operation = Operation(len(self.operations) + 1, self.loop.time(), str(node), verb, key, data=data)
-        self.operations.append(operation)
-        operation.fault = self.choose(operation)
-        if isinstance(operation.fault, faults.Outage):
-            self._out_until_s = self.loop.time() + operation.fault.for_s
-        operation.refused = self.loop.time() < self._out_until_s
-        return operation
+    def read(self, work: Callable[[Ports], Awaitable[T]]) -> T:
+        """Read a copy of the bucket on a loop of its own."""
+        store, loop = MemoryStore(), VirtualLoop()
 
-    def later(self, delay_s: float, call: Callable[[], None]) -> None:
-        """Do something on the bucket's side, whatever becomes of the nodes."""
-        self.loop.run_as(None, lambda: self.loop.call_later(delay_s, call))
+        async def main() -> T:
+            for key, (data, _, _) in self.objects.items():
+                await store.put(key, data)
+            return await work(CairnBackend(store).ports)
+
+        return alone(loop, main())
+
+    def executions(self) -> list[Eid]:
+        """By the names of the logs."""
+        names = {key.split("/")[1] for key in self.keys("logs/wf.exec.")}
+        return [Eid(name.removeprefix("wf.exec.")) for name in sorted(names)]
+
+    def journal_state(self, eid: Eid) -> object:
+        """How many commits there are; None if there is none."""
+        return sum(1 for _ in self.keys(f"logs/wf.exec.{eid}/")) or None
+
+    def durable_instants(self, eid: Eid) -> dict[int, float]:
+        """By the operations that created the commits."""
+        prefix = f"logs/wf.exec.{eid}/log/"
+        instants: dict[int, float] = {}
+        for operation in self.operations:
+            if operation.verb == "create" and operation.key.startswith(prefix) and operation.applied_s is not None:
+                found = self.objects.get(operation.key)
+                if found is not None and found[0] == operation.data:
+                    commit = decode_commit(operation.key, int(operation.key[-20:-8]), operation.data)
+                    for seq in range(commit.first, commit.first + len(commit.records)):
+                        # one that was sent again landed when the first of the two did
+                        instants[seq] = min(operation.applied_s, instants.get(seq, operation.applied_s))
+        return instants
+
+    def left_of(self, received_on: Mapping[Eid, Collection[str] | None]) -> list[str]:
+        """By the keys. A marker on a channel of its own, of which no entry of the execution tells, is of an owner that
+        was overtaken before its first commit: nobody sends there any more, and it goes when the execution is retired.
+        """
+        left = []
+        for key in (*self.keys("wf/queues/"), *self.keys("wf/waits/")):
+            eid = next((eid for eid in received_on if str(eid) in key), None)
+            known = None if eid is None else received_on[eid]
+            if known is None or "/dead/" in key or not self.objects[key][0]:
+                continue
+            channel = key.removeprefix("wf/waits/").partition("/")[0]
+            if not channel.startswith(f"{eid}.") or channel in known:
+                left.append(key)
+        return left
+
+    def close(self) -> list[str]:
+        """What the store beside it answered wrongly."""
+        if self.mirror is None:
+            return []
+        self.mirror.close()
+        return self.mirror.problems
 
     def write(self, key: str, data: bytes, if_absent: bool, if_version: str | None) -> Result:
         """Apply a put."""
@@ -151,10 +161,6 @@ class Bucket:
             if key.startswith(prefix):
                 (shown.discard if created else shown.add)(key)
         return sorted(shown)
-
-
-class _Dead:
-    """Nobody is left to be answered."""
 
 
 class SimStore:
@@ -247,81 +253,13 @@ class SimStore:
 
     async def _carry(self, operation: Operation, apply: Callable[[], Any], *, write: bool) -> Any:
         """Take one request there and its answer back, with its fault."""
-        bucket, node, fault = self._bucket, self._node, operation.fault
-        if node.dead:
-            raise StoreUnavailable("The process is dead.", "")
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-        def tell(result: Any) -> None:
-            if not answer.done():
-                if isinstance(result, Exception):
-                    answer.set_exception(result)
-                else:
-                    answer.set_result(result)
-
-        def land() -> Any:
-            result = apply()
-            if not isinstance(result, Lost | Gone):
-                operation.applied_s = bucket.loop.time()
-            return result
-
-        there_s, back_s = bucket.one_way_s(), bucket.one_way_s()
-
-        def arrive() -> None:
-            result = self._arrive(operation, land, apply, write)
-            if not isinstance(result, _Dead):
-                bucket.later(back_s, lambda: tell(result))
-
-        if isinstance(fault, faults.DieBefore):
-            bucket.on_kill(node)
-            await answer
-        if isinstance(fault, faults.Slow):
-            there_s += fault.after_s
-        bucket.later(there_s, arrive)
-        if isinstance(fault, faults.Freeze):
-            self._freeze(node, fault)
-        try:
-            result = await answer
-        except Exception as error:
-            operation.outcome = type(error).__name__
-            raise
-        operation.outcome = type(result).__name__
-        return result
-
-    def _arrive(self, operation: Operation, land: Callable[[], Any], apply: Callable[[], Any], write: bool) -> Any:
-        """What the bucket does with a request, and answers."""
-        bucket = self._bucket
-        lost = Unknown("time-out") if write else StoreUnavailable("time-out", "Try again.")
-        if operation.refused:
-            return StoreUnavailable("The store cannot be reached.", "Try again.")
-        match operation.fault:
-            case faults.Refuse():
-                return StoreUnavailable("The store cannot be reached.", "Try again.")
-            case faults.Throttle():
-                return StoreThrottled("The store asks for fewer requests.", "Slow down.")
-            case faults.Vanish():
-                land()
-                return lost
-            case faults.Late(after_s):
-                bucket.later(after_s, land)
-                return lost
-            case faults.DieAfter():
-                land()
-                bucket.on_kill(self._node)
-                return _Dead()
-        result = land()
-        if isinstance(operation.fault, faults.Echo) and write and isinstance(result, Won):
-            return Unknown("refused after it was sent again")
-        if isinstance(operation.fault, faults.Resent) and operation.verb in ("put", "delete"):
-            bucket.later(operation.fault.after_s, apply)
-        return result
-
-    def _freeze(self, node: Node, fault: faults.Freeze) -> None:
-        def thaw() -> None:
-            if fault.suspend:
-                node.slept_s += fault.for_s
-            if not node.dead:
-                self._bucket.loop.thaw(node)
-
-        node.frozen = True
-        self._bucket.later(fault.for_s, thaw)
+        operation.write = write
+        answers = Answers(
+            unreachable=StoreUnavailable("The store cannot be reached.", "Try again."),
+            throttled=StoreThrottled("The store asks for fewer requests.", "Slow down."),
+            lost=Unknown("time-out") if write else StoreUnavailable("time-out", "Try again."),
+            echo=Unknown("refused after it was sent again"),
+            had_effect=lambda result: not isinstance(result, Lost | Gone),
+            unconditional=operation.verb in ("put", "delete"),
+        )
+        return await self._bucket.carry(self._node, operation, apply, answers)

@@ -9,9 +9,10 @@ from typing import Any
 
 from flowli.domain.ids import Eid
 from flowli.runtime import Registry
-from flowli.testing.sim.bucket import Bucket, Chooser, Operation
+from flowli.testing.sim.bucket import Bucket
 from flowli.testing.sim.fleet import Fleet
 from flowli.testing.sim.loop import CURRENT, Deadlock, VirtualLoop
+from flowli.testing.sim.network import Chooser, Operation
 from flowli.testing.sim.workload import Effect, Expected, Ledger, Workload
 
 __all__ = ["Cluster", "Outcome", "Plan"]
@@ -120,9 +121,7 @@ class Cluster:
         finally:
             asyncio._set_running_loop(outer)
         problems += judge(self)
-        if self.bucket.mirror is not None:
-            problems += self.bucket.mirror.problems
-            self.bucket.mirror.close()
+        problems += self.bucket.close()
         outcome = Outcome(problems, len(self.bucket.operations), self.loop.time() - 1000.0)
         self._drop()
         return outcome

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from flowli.adapters.cairndb import CairnBackend
 from flowli.domain.errors import BackendError
 from flowli.domain.ids import Eid
 from flowli.domain.provenance import Site
@@ -127,8 +125,8 @@ class Fleet:
         cluster = self._cluster
         settings = {**_SETTINGS, **cluster.workload.settings, **cluster.plan.settings}
         config = EngineConfig(**settings)
-        backend = CairnBackend(cluster.bucket.store(node), world=node.world, retire_grace_s=config.retire_grace_s)
-        ports, site = replace(backend.ports, fork=None), Site(node.name, node.host, node.life)
+        ports = cluster.bucket.ports(node, retire_grace_s=config.retire_grace_s)
+        site = Site(node.name, node.host, node.life)
         return Engine(ports, site, registry=cluster.registry(), config=config, world=node.world)
 
     def _client(self, node: Node) -> Client:

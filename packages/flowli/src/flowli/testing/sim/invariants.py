@@ -1,16 +1,13 @@
 """What must hold whatever happened. Safety is S1 to S10, liveness L1 to L3; each problem names its invariant.
 
-The judge reads the bucket itself, with the readers of the adapters but without the engine.
+The judge reads what is shared with the readers of the adapters, without the engine.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from flowli.adapters.cairndb import CairnBackend
 from flowli.domain.entries import (
     ExecutionCompleted,
     ExecutionFailed,
@@ -25,15 +22,11 @@ from flowli.domain.memo import JournalFold
 from flowli.domain.ports import Ports
 from flowli.domain.waits import OnChannel
 from flowli.runtime.control_fold import ControlFold
-from flowli.stores.memory import MemoryStore
-from flowli.testing.sim.loop import VirtualLoop
 
 if TYPE_CHECKING:
     from flowli.testing.sim.cluster import Cluster
 
 __all__ = ["ended", "journal_of", "judge", "leftovers", "set_aside", "standing"]
-
-T = TypeVar("T")
 
 _USER_ERRORS = ("StepFailed", "ChildFailed")
 _PATIENCE_OPERATIONS_PER_S, _MOST_OPERATIONS = 60.0, 15_000
@@ -43,7 +36,7 @@ def judge(cluster: Cluster) -> list[str]:
     """Everything that is wrong after a run."""
     problems: list[str] = []
     problems += [f"S1: the client was told {failure}" for failure in cluster.memory.get("failures", ())]
-    for eid in _executions(cluster):
+    for eid in cluster.bucket.executions():
         problems += _judge_journal(cluster, eid)
     for eid in cluster.expected:
         problems += _judge_result(cluster, eid)
@@ -77,9 +70,9 @@ def standing(cluster: Cluster, eid: Eid) -> str:
 
 def journal_of(cluster: Cluster, eid: Eid) -> tuple[JournalEntry, ...]:
     """The journal of an execution as it stands in the bucket; its archive's if it was retired."""
-    count = sum(1 for key in cluster.bucket.keys(f"logs/wf.exec.{eid}/"))
+    state = cluster.bucket.journal_state(eid)
     known = cluster.memory.get(f"journal:{eid}")
-    if known is not None and known[0] == count and count:
+    if known is not None and state is not None and known[0] == state:
         return known[1]  # type: ignore[no-any-return]
 
     async def read(ports: Ports) -> tuple[JournalEntry, ...]:
@@ -88,33 +81,9 @@ def journal_of(cluster: Cluster, eid: Eid) -> tuple[JournalEntry, ...]:
             return archived.entries
         return found
 
-    entries = _read(cluster, read)
-    cluster.memory[f"journal:{eid}"] = (count, entries)
+    entries = cluster.bucket.read(read)
+    cluster.memory[f"journal:{eid}"] = (state, entries)
     return entries
-
-
-def _read(cluster: Cluster, work: Callable[[Ports], Awaitable[T]]) -> T:
-    """Read a copy of the bucket on a loop of its own, outside virtual time."""
-    store = MemoryStore()
-    loop = VirtualLoop()
-
-    async def main() -> T:
-        for key, (data, _, _) in cluster.bucket.objects.items():
-            await store.put(key, data)
-        return await work(CairnBackend(store).ports)
-
-    outer = asyncio._get_running_loop()
-    asyncio._set_running_loop(None)
-    try:
-        return loop.run_until_complete(main())
-    finally:
-        loop.close()
-        asyncio._set_running_loop(outer)
-
-
-def _executions(cluster: Cluster) -> list[Eid]:
-    names = {key.split("/")[1] for key in cluster.bucket.keys("logs/wf.exec.")}
-    return [Eid(name.removeprefix("wf.exec.")) for name in sorted(names)]
 
 
 def _judge_journal(cluster: Cluster, eid: Eid) -> list[str]:
@@ -151,7 +120,7 @@ def _judge_effects(cluster: Cluster, eid: Eid, entries: tuple[JournalEntry, ...]
     once the owner of an epoch has had an effect, no commit of a lower epoch lands any more.
     """
     problems: list[str] = []
-    durable = _durable_instants(cluster, eid)
+    durable = cluster.bucket.durable_instants(eid)
     last_outcome = 0.0
     for entry in entries:
         body, at_s = entry.body, durable.get(entry.seq, 0.0)
@@ -180,23 +149,6 @@ def _judge_effects(cluster: Cluster, eid: Eid, entries: tuple[JournalEntry, ...]
     return problems
 
 
-def _durable_instants(cluster: Cluster, eid: Eid) -> dict[int, float]:
-    """When each entry became durable, by the operations that created the commits."""
-    from flowli.cairn.commit import decode_commit
-
-    prefix = f"logs/wf.exec.{eid}/log/"
-    instants: dict[int, float] = {}
-    for operation in cluster.bucket.operations:
-        if operation.verb == "create" and operation.key.startswith(prefix) and operation.applied_s is not None:
-            found = cluster.bucket.objects.get(operation.key)
-            if found is not None and found[0] == operation.data:
-                commit = decode_commit(operation.key, int(operation.key[-20:-8]), operation.data)
-                for seq in range(commit.first, commit.first + len(commit.records)):
-                    # one that was sent again landed when the first of the two did
-                    instants[seq] = min(operation.applied_s, instants.get(seq, operation.applied_s))
-    return instants
-
-
 def _judge_result(cluster: Cluster, eid: Eid) -> list[str]:
     expected = cluster.expected[eid]
     fold = JournalFold(journal_of(cluster, eid))
@@ -219,9 +171,9 @@ def _judge_control(cluster: Cluster) -> list[str]:
         await fold.catch_up(ports.control)
         return {eid: str(known.status) for eid, known in fold.executions.items()}
 
-    known = _read(cluster, read)
+    known = cluster.bucket.read(read)
     problems = []
-    for eid in _executions(cluster):
+    for eid in cluster.bucket.executions():
         fold = JournalFold(journal_of(cluster, eid))
         if fold.end is not None and eid in known and known[eid] != str(fold.status):
             problems.append(f"S3: the control log says that {eid} is {known[eid]}, its journal {fold.status}")
@@ -230,24 +182,11 @@ def _judge_control(cluster: Cluster) -> list[str]:
 
 def leftovers(cluster: Cluster) -> list[str]:
     """Of executions that have ended no task or marker is left; a timer may be left to fire for nothing."""
-    problems = []
-    for prefix in ("wf/queues/", "wf/waits/"):
-        for key in cluster.bucket.keys(prefix):
-            eid = next((eid for eid in cluster.expected if str(eid) in key), None)
-            if eid is None or "/dead/" in key or not ended(cluster, eid) or not cluster.bucket.objects[key][0]:
-                continue
-            if not _goes_with_it(cluster, eid, key):
-                problems.append(f"L2: {key} is left of an execution that has ended")
-    return problems
-
-
-def _goes_with_it(cluster: Cluster, eid: Eid, key: str) -> bool:
-    """A marker on a channel of its own, of which no entry tells: its owner was overtaken before its first commit.
-
-    Nobody sends there any more, and it goes when the execution is retired.
-    """
-    channel = key.removeprefix("wf/waits/").partition("/")[0]
-    return channel.startswith(f"{eid}.") and channel not in JournalFold(journal_of(cluster, eid)).received_on()
+    received_on = {}
+    for eid in cluster.expected:
+        fold = JournalFold(journal_of(cluster, eid))
+        received_on[eid] = None if fold.end is None else fold.received_on()
+    return [f"L2: {one} is left of an execution that has ended" for one in cluster.bucket.left_of(received_on)]
 
 
 def _judge_requests(cluster: Cluster) -> list[str]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections import deque
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVarTuple
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol, TypeVar, TypeVarTuple
 
-__all__ = ["CURRENT", "Deadlock", "Process", "VirtualLoop"]
+__all__ = ["CURRENT", "Deadlock", "Process", "VirtualLoop", "alone"]
 
 
 class Process(Protocol):
@@ -24,6 +24,7 @@ class Process(Protocol):
     parked: list[asyncio.Handle]
 
 
+T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 CURRENT: contextvars.ContextVar[Process | None] = contextvars.ContextVar("flowli_sim_process", default=None)
@@ -145,6 +146,22 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _write_to_self(self) -> None:
         """Nobody sleeps."""
+
+
+def alone(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], *, close: bool = True) -> T:
+    """Run ``work`` on a loop of its own amid the callbacks of another: it takes none of that one's time.
+
+    Args:
+        close: the loop is not needed any more.
+    """
+    outer = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    try:
+        return loop.run_until_complete(work)
+    finally:
+        if close:
+            loop.close()
+        asyncio._set_running_loop(outer)
 
 
 def _close(coroutine: Any) -> None:

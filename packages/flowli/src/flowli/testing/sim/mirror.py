@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from flowli.cairn.store import ObjectStore
 from flowli.cairn.write import Gone, Lost, Unknown, Won
+from flowli.testing.sim.loop import alone
 
 __all__ = ["Mirror"]
 
@@ -96,10 +97,4 @@ class Mirror:
         self.problems.append(f"B: the store answered {what} with {told}, not {wanted}")
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        """On a loop of its own: it takes no virtual time."""
-        outer = asyncio._get_running_loop()
-        asyncio._set_running_loop(None)
-        try:
-            return self._loop.run_until_complete(work)
-        finally:
-            asyncio._set_running_loop(outer)
+        return alone(self._loop, work, close=False)

@@ -16,10 +16,10 @@ import structlog
 
 from flowli.cairn.store import ObjectStore
 from flowli.testing.sim import faults
-from flowli.testing.sim.bucket import Operation
 from flowli.testing.sim.cluster import Cluster, Outcome, Plan
 from flowli.testing.sim.faults import Fault
 from flowli.testing.sim.mirror import Mirror
+from flowli.testing.sim.network import Operation
 from flowli.testing.sim.workload import Workload
 from flowli.testing.sim.workloads import WORKLOADS
 

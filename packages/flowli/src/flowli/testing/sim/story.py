@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flowli.testing.sim.bucket import Operation
 from flowli.testing.sim.cluster import Cluster
+from flowli.testing.sim.network import Operation
 
 __all__ = ["story"]
 
@@ -32,7 +32,7 @@ def _told(cluster: Cluster, reads: bool) -> Iterator[tuple[float, str, str]]:
     for effect in cluster.ledger.effects:
         yield effect.at_s, effect.node, f"step {effect.fid} (attempt {effect.attempt}) does: {effect.note}"
     for operation in cluster.bucket.operations:
-        quiet = operation.key.startswith(_QUIET) or (operation.verb in ("get", "list") and not reads)
+        quiet = operation.key.startswith(_QUIET) or not (operation.write or reads)
         if operation.fault is not None or not quiet:
             yield operation.at_s, operation.node, _sentence(operation)
 
@@ -41,7 +41,7 @@ def _sentence(operation: Operation) -> str:
     sentence = f"#{operation.number} {operation.verb} {operation.key}"
     if operation.fault is not None:
         sentence += f"  << {operation.fault}"
-    if operation.applied_s is None and operation.verb not in ("get", "list"):
+    if operation.applied_s is None and operation.write:
         sentence += ", never applied"
     return f"{sentence} -> {operation.outcome or 'no answer'}"
 
