@@ -51,7 +51,7 @@ ALLOWED: dict[str, set[str]] = {
     "flowli_patterns.sim": {*PUBLIC, "flowli.testing", "flowli_patterns"},
     "flowli_api": {*PUBLIC, *BESIDE, "flowli.runtime", "flowli.plugins", "flowli.adapters.projection", "flowli.cli"},
     "flowli_runner": {*PUBLIC, *BESIDE, "flowli.runtime", "flowli.plugins", "flowli.adapters.opening", "flowli.cli"},
-    "flowli_runner.work.remote": {*PUBLIC, *BESIDE, "flowli.cli", "flowli_api.client", "flowli_runner"},
+    "flowli_runner.remote": {*PUBLIC, *BESIDE, "flowli.cli", "flowli_api.client", "flowli_runner"},
 }
 WHOLE = {"flowli.cli", "flowli.testing"}  # may import anything below them
 SHALLOW = {"flowli"}  # in a list above, "flowli" means the public names and not every module under it

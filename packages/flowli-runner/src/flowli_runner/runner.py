@@ -7,37 +7,38 @@ await runner.run()
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from flowli.domain.ports import Ports
 from flowli.domain.provenance import Site
 from flowli.runtime import Consumer
 from flowli.world import SYSTEM, World
 from flowli_runner.agents.finding import make_agents
 from flowli_runner.work.config import RunnerConfig
-from flowli_runner.work.handler import AgentHandler, Means
+from flowli_runner.work.handler import AgentHandler
 from flowli_runner.work.jobs import Jobs
 from flowli_runner.work.leftovers import put_leftovers_away
-from flowli_runner.work.records import LocalRecords, PortRecords
+from flowli_runner.work.means import Means
+from flowli_runner.work.plane import Plane, PortPlane
 
-__all__ = ["Runner", "make_handler"]
+__all__ = ["Runner", "make_handler", "site_of"]
 
 
-def make_handler(config: RunnerConfig, ports: Ports | None, *, world: World = SYSTEM) -> tuple[AgentHandler, Means]:
+def site_of(config: RunnerConfig, world: World) -> Site:
+    """The name of a runner, as leases and answers show it."""
+    return Site(config.worker_id or world.process().host)
+
+
+def make_handler(config: RunnerConfig, plane: Plane, *, world: World = SYSTEM) -> tuple[AgentHandler, Means]:
     """The handler of a configuration, for a consumer of one's own.
 
     Args:
-        ports: of the bucket; None for a consumer that does not reach it, as ``RemoteConsumer`` of ``flowli-api``.
+        plane: ``PortPlane``, or another way to the bucket.
 
     Raises:
         UsageError: an agent's kind or setup is refused.
     """
-    site = Site(config.worker_id or world.process().host)
     setups = config.setups()
     agents = make_agents(setups.values(), world)
-    local = Path(config.work_dir).resolve() / "records"
-    records = LocalRecords(local) if ports is None else PortRecords(ports.ownership, site, world)
-    means = Means(ports, records, config, setups, agents, Jobs(config, setups, world), site, world)
+    means = Means(plane, config, setups, agents, Jobs(config, setups, world), site_of(config, world), world)
     return AgentHandler(means), means
 
 
@@ -54,7 +55,8 @@ class Runner:
 
     def __init__(self, config: RunnerConfig, ports: Ports, *, world: World = SYSTEM) -> None:
         self._config = config
-        handler, self._means = make_handler(config, ports, world=world)
+        plane = PortPlane(ports, config.queue, site_of(config, world), world)
+        handler, self._means = make_handler(config, plane, world=world)
         self._consumer = Consumer(
             ports,
             config.queue,

@@ -44,8 +44,10 @@ def run(
     log.configure(json=log_json)
     config = configured(path, storage=storage, queue=queue, worker_id=worker_id, parallel=parallel)
     if url is not None:
-        from flowli_runner.work.remote import work_remotely
-
+        try:
+            from flowli_runner.remote.run import work_remotely
+        except ImportError:
+            raise UsageError("the HTTP service needs its client; run: pip install flowli-api") from None
         asyncio.run(work_remotely(config, url, once=once))
         return
     if not config.storage:

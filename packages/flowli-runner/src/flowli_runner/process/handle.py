@@ -18,6 +18,9 @@ from flowli_runner.contracts.shape import ContractError, from_data, to_data
 __all__ = ["Handle", "identify", "is_alive", "is_here", "kill_marked", "signal_to"]
 
 
+_LOOKS = 100
+
+
 @dataclass(frozen=True, slots=True)
 class Handle:
     """Where a piece of work is under way.
@@ -89,14 +92,22 @@ def signal_to(world: World, handle: Handle, number: int) -> bool:
 
 
 def kill_marked(attempt: str) -> int:
-    """End what an agent left behind whose supervisor was killed; returns how many processes were found."""
+    """End what an agent left behind whose supervisor was killed; returns how many processes were found.
+
+    It looks again until nothing is found: what was being forked while it looked is found then.
+    """
     from flowli_runner.process.supervisor import marked
 
-    found = marked(attempt)
-    for pid in found:
-        with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
-    return len(found)
+    seen: set[int] = set()
+    for _ in range(_LOOKS):
+        found = marked(attempt)
+        if not found:
+            break
+        seen |= set(found)
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+    return len(seen)
 
 
 def _started(pid: int) -> str:

@@ -8,11 +8,11 @@ import re
 from pathlib import Path
 
 from flowli.domain.delegate import Delegate
-from flowli.domain.ports import Evidence
 from flowli_runner.contracts import EvidenceRef
 from flowli_runner.work.masking import Masker
+from flowli_runner.work.plane import Plane
 
-__all__ = ["Box", "Stream", "evidence_prefix"]
+__all__ = ["Box", "Stream"]
 
 _STRANGE = re.compile(r"[^A-Za-z0-9_-]+", re.ASCII)
 _PIECE = 65_536
@@ -20,29 +20,21 @@ _LOOKS = 25
 _MOST_ATTACHMENTS = 32
 
 
-def evidence_prefix(delegate: Delegate) -> str:
-    """Under which the evidence of a delivery stands: ``delegate-{key}.{delivery}.{delivery}/``."""
-    key = delegate.task_id.split(":", 2)[2] if delegate.task_id.count(":") > 1 else ""
-    part = key.replace("/", "~").replace("#", "=") or "task"
-    return f"delegate-{part}.{delegate.delivery}.{delegate.delivery}/"
-
-
 class Box:
     """Keeps bodies beside the execution of a delegate.
 
     Args:
-        port: None where there is none; then nothing is kept, and references say so by their empty name.
+        plane: where they are kept.
         limit: bytes of one body; the first and the last half are kept.
     """
 
-    def __init__(self, port: Evidence | None, delegate: Delegate, masker: Masker, limit: int) -> None:
-        self._port, self._delegate, self._masker, self._limit = port, delegate, masker, limit
-        self._prefix = evidence_prefix(delegate)
+    def __init__(self, plane: Plane, delegate: Delegate, masker: Masker, limit: int) -> None:
+        self._plane, self._delegate, self._masker, self._limit = plane, delegate, masker, limit
         self.refs: list[EvidenceRef] = []
 
     async def put(self, what: str, data: bytes, media_type: str = "text/plain") -> str:
         """Keep a body; returns the name under which it stands, "" if it is empty or cannot be kept."""
-        if self._port is None or self._delegate.eid is None or not data:
+        if not data:
             return ""
         body = self._masker.body(data)
         half = self._limit // 2
@@ -50,9 +42,9 @@ class Box:
         if cut:
             gap = f"\n... {len(body) - 2 * half} bytes left out ...\n".encode()
             body = body[:half] + gap + body[-half:]
-        name = self._prefix + what
-        await self._port.put(self._delegate.eid, name, body)
-        self.refs.append(EvidenceRef(name, media_type, len(data), cut))
+        name = await self._plane.keep(self._delegate, what, body, media_type)
+        if name:
+            self.refs.append(EvidenceRef(name, media_type, len(data), cut))
         return name
 
     async def attach(self, folder: Path) -> None:

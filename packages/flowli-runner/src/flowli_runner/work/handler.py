@@ -18,61 +18,33 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
 
-from flowli.domain.channels import scoped_channel
 from flowli.domain.data import Data
 from flowli.domain.delegate import Delegate
-from flowli.domain.errors import BackendError, Defer, FlowliError, LeaseLost, NotAllowed, Retry, UnknownExecution
-from flowli.domain.ports import Ports
-from flowli.domain.provenance import Site
+from flowli.domain.errors import BackendError, Defer, FlowliError, LeaseLost, Retry
 from flowli.runtime.consumer import DRAINING
-from flowli.runtime.protocols.deliver import check_receiver
-from flowli.world import World
-from flowli_runner.agents import Agent, AgentSetup, Running
+from flowli_runner.agents import Running
 from flowli_runner.contracts import Envelope, Outcome, Report, ResumeArtifact, from_data, to_data
 from flowli_runner.git.names import attempt_name, repository_name
 from flowli_runner.git.scopes import lease_names
 from flowli_runner.process.launch import ProgramEnd
-from flowli_runner.work.config import RunnerConfig
-from flowli_runner.work.jobs import Jobs
+from flowli_runner.work.ending import end_work
 from flowli_runner.work.masking import Masker
+from flowli_runner.work.means import Means
 from flowli_runner.work.outcome import INTERRUPTED
-from flowli_runner.work.records import Record, Records
+from flowli_runner.work.records import Record
 from flowli_runner.work.reporting import Reporter
 from flowli_runner.work.scopes import SCOPE_LOST, held_scopes
 
-__all__ = ["AgentHandler", "Means"]
+__all__ = ["AgentHandler"]
 
 _log = structlog.get_logger("flowli.runner")
 _LOOKS_PER_WATCH = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What a handler works with.
-
-    Attributes:
-        ports: of the bucket; None for a runner that does not reach it: it keeps no evidence and holds no scopes.
-        site: names this runner.
-        setups: of the agents, by name; ``agents`` are their adapters.
-        leaving: set when this process ends: agents are left to the next one, whatever their work is cancelled for.
-    """
-
-    ports: Ports | None
-    records: Records
-    config: RunnerConfig
-    setups: Mapping[str, AgentSetup]
-    agents: Mapping[str, Agent]
-    jobs: Jobs
-    site: Site
-    world: World
-    leaving: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class AgentHandler:
@@ -110,7 +82,8 @@ class AgentHandler:
 
     async def done(self, delegate: Delegate) -> None:
         """Step 9."""
-        await self._means.records.clear(delegate.task_id)
+        await self._means.plane.records.clear(delegate.task_id)
+        await self._means.plane.done(delegate)
         self._means.jobs.forget(delegate.task_id)
 
 
@@ -127,7 +100,8 @@ class _Work:
 
     async def run(self) -> Report:
         means, task_id = self._means, self._delegate.task_id
-        found = await means.records.take(task_id)
+        await means.plane.begin(self._delegate)
+        found = await means.plane.records.take(task_id)
         if found is not None and found.report is not None:
             await means.jobs.put_away(found)
             return found.report
@@ -141,11 +115,11 @@ class _Work:
     def _scopes(self) -> AbstractAsyncContextManager[None]:
         """Step 2."""
         means, repository = self._means, self._means.config.repository
-        if means.ports is None or not repository:
+        if not repository:
             return nullcontext()
         names = lease_names(repository_name(repository), self._envelope.write_scopes)
         holder = f"{means.site.worker_id}/{attempt_name(self._delegate.task_id, self._delegate.delivery)}"
-        return held_scopes(means.ports.ownership, names, holder, means.site, means.world)
+        return held_scopes(means.plane.scopes, names, holder, means.world)
 
     async def _go_on(self, found: Record) -> Report | None:
         """Step 3; None if the work must begin anew."""
@@ -154,9 +128,11 @@ class _Work:
             running = self._agent.attach(job, json.loads(found.handle))
             if running is not None:
                 _log.info("going on with the work of an earlier runner", attempt=found.attempt)
+                self._means.jobs.adopt(found.attempt, self._delegate)
                 end = await self._follow(found, running)
                 if end.reason not in INTERRUPTED or self._unwanted:
                     return await self._finish(found, running, end)
+        await end_work(self._means, found)
         await self._means.jobs.put_away(found)
         if found.attempts < self._means.config.max_attempts:
             return None
@@ -168,7 +144,7 @@ class _Work:
             branch=found.branch,
             attempt=found.attempt,
         )
-        await self._means.records.write(self._delegate.task_id, found.with_report(report))
+        await self._means.plane.records.write(self._delegate.task_id, found.with_report(report))
         return report
 
     async def _begin(self, found: Record | None) -> Report:
@@ -181,13 +157,13 @@ class _Work:
         attempt = attempt_name(delegate.task_id, delegate.delivery)
         record, job = await means.jobs.make(attempt, delegate, self._name, envelope)
         record = replace(record, attempts=1 + (0 if found is None else found.attempts))
-        await means.records.write(delegate.task_id, record)
+        await means.plane.records.write(delegate.task_id, record)
         known = record
 
         async def write_handle(handle: Data) -> None:
             nonlocal known
             known = replace(record, handle=json.dumps(handle))
-            await means.records.write(delegate.task_id, known)
+            await means.plane.records.write(delegate.task_id, known)
 
         running = await self._agent.start(job, write_handle)
         _log.info("begun", attempt=record.attempt, agent=self._name, task=delegate.task_id)
@@ -202,34 +178,29 @@ class _Work:
             # a cancel may lose its message on the way through a call of a port
             if DRAINING in stopped.args or self._means.leaving.is_set():
                 _log.info("left to the next runner", attempt=record.attempt)
-            elif await self._means.records.mine(self._delegate.task_id):
+            elif await self._mine():
                 # nobody goes on with it yet; who takes the task next finds it ended and begins anew
                 await running.stop()
             raise
         self._kept = reporter
         return end
 
+    async def _mine(self) -> bool:
+        try:
+            return await self._means.plane.records.mine(self._delegate.task_id)
+        except BackendError:
+            return True  # it cannot be known, and two agents at one task are worse than one that begins anew
+
     async def _look(self, reporter: Reporter, running: Running) -> None:
         await reporter.look()
         self._looks += 1
-        if self._looks % _LOOKS_PER_WATCH == 0 and not self._unwanted and await self._ended():
+        if self._looks % _LOOKS_PER_WATCH or self._unwanted:
+            return
+        if not await self._means.plane.wanted(self._delegate):
             _log.info("nobody waits for the work any more: it is ended", task=self._delegate.task_id)
             self._unwanted = True
             stopping = asyncio.ensure_future(running.stop())
             stopping.add_done_callback(lambda done: done.cancelled() or done.exception())
-
-    async def _ended(self) -> bool:
-        reply_to = self._delegate.reply_to
-        if reply_to is None or self._means.ports is None:
-            return False
-        try:
-            channel = scoped_channel(reply_to.eid, reply_to.channel.removeprefix(f"{reply_to.eid}."))
-            await check_receiver(self._means.ports, reply_to.eid, channel)
-        except (NotAllowed, UnknownExecution):
-            return True
-        except BackendError:
-            return False
-        return False
 
     async def _finish(self, record: Record, running: Running, end: ProgramEnd) -> Report:
         """Steps 7 and 8."""
@@ -237,7 +208,7 @@ class _Work:
         job = means.jobs.again(record.attempt, record.tree, self._name, self._envelope)
         said = self._agent.said(job, running.output())
         report = await self._kept.report(end, said)
-        await means.records.write(self._delegate.task_id, record.with_report(report))
+        await means.plane.records.write(self._delegate.task_id, record.with_report(report))
         await means.jobs.put_away(record)
         return report
 
@@ -246,7 +217,7 @@ class _Work:
         return Reporter(
             world=means.world,
             jobs=means.jobs,
-            evidence=None if means.ports is None else means.ports.evidence,
+            plane=means.plane,
             delegate=self._delegate,
             envelope=self._envelope,
             record=record,

@@ -71,9 +71,15 @@ class Jobs:
             path.mkdir(parents=True, exist_ok=True)
         job = self.again(attempt, str(where), agent, envelope)
         _write(job.prompt_file, job.prompt)
-        _write(folder / "task.json", json.dumps({"task_id": delegate.task_id, "eid": str(delegate.eid)}))
+        self.adopt(attempt, delegate)
         host = self._world.process().host
         return Record(attempt, agent, host, str(where), branch, base, begun_at=begun_at), job
+
+    def adopt(self, attempt: str, delegate: Delegate) -> None:
+        """Write down whose attempt it is: one of another host, say, whose service is reached from here too."""
+        self.folder(attempt).mkdir(parents=True, exist_ok=True)
+        about = {"task_id": delegate.task_id, "eid": str(delegate.eid)}
+        _write(self.folder(attempt) / "task.json", json.dumps(about))
 
     def again(self, attempt: str, tree: str, agent: str, envelope: Envelope) -> Job:
         """The job of an attempt."""

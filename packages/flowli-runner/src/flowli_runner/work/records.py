@@ -7,10 +7,7 @@ raises its epoch, so that a runner which lost the task can write no more. It is 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Protocol
 
 from flowli.domain.data import Data
@@ -22,7 +19,7 @@ from flowli.world import World
 from flowli_runner.contracts import Report, from_data, to_data
 from flowli_runner.contracts.shape import ContractError
 
-__all__ = ["LocalRecords", "PortRecords", "Record", "Records", "record_eid"]
+__all__ = ["PortRecords", "Record", "Records", "record_eid", "record_of"]
 
 _TTL_S = 60.0
 
@@ -97,7 +94,7 @@ class PortRecords:
             got = await self._ownership.acquire(eid, holder, _TTL_S, force=True)
             if isinstance(got, Acquired):
                 self._held[task_id] = got.lease
-                return _record(got.lease.state)
+                return record_of(got.lease.state)
         raise BackendUnavailable(f"the record of task {task_id} changes all the time; it is tried again later")
 
     async def write(self, task_id: str, record: Record) -> None:
@@ -105,7 +102,7 @@ class PortRecords:
 
     async def read(self, task_id: str) -> Record | None:
         found = await self._ownership.read(record_eid(task_id))
-        return None if found is None else _record(found.state)
+        return None if found is None else record_of(found.state)
 
     async def mine(self, task_id: str) -> bool:
         held, found = self._held.get(task_id), await self._ownership.read(record_eid(task_id))
@@ -123,47 +120,13 @@ class PortRecords:
             return
 
 
-class LocalRecords:
-    """Records in files, for a runner that does not reach the bucket: only this host can go on with its work."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    async def take(self, task_id: str) -> Record | None:
-        return await self.read(task_id)
-
-    async def write(self, task_id: str, record: Record) -> None:
-        self._put(self._path(task_id), json.dumps(to_data(record)))
-
-    async def read(self, task_id: str) -> Record | None:
-        path = self._path(task_id)
-        return _record(json.loads(path.read_text("utf-8"))) if path.is_file() else None
-
-    async def mine(self, task_id: str) -> bool:
-        return True
-
-    async def clear(self, task_id: str) -> None:
-        self._path(task_id).unlink(missing_ok=True)
-
-    def _path(self, task_id: str) -> Path:
-        return self._folder / f"{record_eid(task_id)}.json"
-
-    def _put(self, path: Path, text: str) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        new = path.with_suffix(".new")
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, path)
-
-
 def record_eid(task_id: str) -> Eid:
     """The lease of a task's record."""
     return role_eid(f"work:{hashlib.sha256(task_id.encode()).hexdigest()[:32]}")
 
 
-def _record(state: Data) -> Record | None:
+def record_of(state: Data) -> Record | None:
+    """The record in the state of a lease; None if there is none."""
     try:
         return None if not state else from_data(Record, state, "record")
     except ContractError:

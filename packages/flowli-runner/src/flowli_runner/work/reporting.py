@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 
 from flowli.domain.delegate import Delegate
-from flowli.domain.ports import Evidence
 from flowli.timestamp import Timestamp
 from flowli.world import World
 from flowli_runner.agents import Said
@@ -19,6 +18,7 @@ from flowli_runner.work.evidence import Box, Stream
 from flowli_runner.work.jobs import Jobs
 from flowli_runner.work.masking import Masker
 from flowli_runner.work.outcome import outcome_of, summary_of
+from flowli_runner.work.plane import Plane
 from flowli_runner.work.records import Record
 
 __all__ = ["Reporter"]
@@ -32,7 +32,7 @@ class Reporter:
 
     world: World
     jobs: Jobs
-    evidence: Evidence | None
+    plane: Plane
     delegate: Delegate
     envelope: Envelope
     record: Record
@@ -43,7 +43,7 @@ class Reporter:
     _stream: Stream = field(init=False)
 
     def __post_init__(self) -> None:
-        self._box = Box(self.evidence, self.delegate, self.masker, self.limit)
+        self._box = Box(self.plane, self.delegate, self.masker, self.limit)
         self._stream = Stream(self._box, self.masker, self.transcript)
 
     async def look(self) -> None:

@@ -1,0 +1,1 @@
+"""Working through the HTTP service, where the bucket cannot be reached; needs ``flowli-api``."""
