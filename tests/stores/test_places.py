@@ -1,13 +1,9 @@
-"""Many keys, long keys, slots that clean-up emptied, stores that take one write a second: K04, K05, K08, K10."""
+"""Many keys, long keys, slots that clean-up emptied: K04, K08, K10."""
 
 import asyncio
-import json
-import threading
-import time
 
 import pytest
 
-from flowli import CairnBackend, Engine, EngineConfig, Site
 from flowli.cairn.database import Cairn
 from flowli.cairn.errors import KeyRefused, LogFenced
 from flowli.cairn.log import Position
@@ -15,11 +11,6 @@ from flowli.cairn.write import Lost, Won
 from flowli.stores import open_store
 from flowli.testing.stores import CountingStore
 from flowli.world import SYSTEM
-
-from . import shop
-from .conftest import Gate
-from .emulators.answers import answer
-from .emulators.proxy import Answer, Asked, Forward
 
 MANY = {"s3": 1005, "az": 260, "gs": 110, "file": 1005, "memory": 1005}
 """More than one batch of deletes holds; where the emulator is quick enough, more than one page."""
@@ -75,72 +66,3 @@ async def test_a_writer_that_slept_is_fenced_where_clean_up_emptied_its_slot(sto
     assert await late.append_next([{"n": "next"}], "slept") == Position(3, 3)
     for cairn in (slept, quick):
         await cairn.store.close()
-
-
-class OneWriteASecond:
-    """What Google says of an object that was written less than a second ago; here the others say it too."""
-
-    def __init__(self, scheme: str) -> None:
-        self._scheme = scheme
-        self.refused = self.passed = 0
-        self._last: dict[str, float] = {}
-        self._lock = threading.Lock()
-
-    def rule(self, asked: Asked, forward: Forward) -> Answer:
-        if asked.method not in ("PUT", "POST"):
-            return forward(asked)
-        name = asked.path
-        if asked.method == "POST" and self._scheme == "gs":
-            name = json.loads(asked.body.split(b"\r\n\r\n")[1].partition(b"\r\n")[0])["name"]
-        now = time.monotonic()
-        with self._lock:
-            if now - self._last.get(name, -1.0) < 1.0:
-                self.refused += 1
-                return answer(self._scheme, "throttle")
-            self._last[name] = now
-            self.passed += 1
-        return forward(asked)
-
-
-async def test_twenty_steps_on_a_store_that_takes_one_write_a_second_of_a_key(gate: Gate, record_property):
-    """K05: slower, never failed, no lease lost, no storm of tries."""
-    slow = OneWriteASecond(gate.service.scheme)
-    backend = CairnBackend.open(gate.url())
-    await backend.check()
-    gate.proxy.rule = slow.rule
-    config = EngineConfig(exec_ttl_s=6.0, task_ttl_s=6.0)
-    engine = Engine(backend.ports, Site.local("w"), registry=shop.registry, config=config)
-    eid = await engine.start(shop.fulfil, "a", 20)
-    await engine.worker().run_until_idle()
-    assert await engine.result(eid, timeout=30) == [f"a-{number}" for number in range(1, 21)]
-    entries = (await backend.ports.journal.read(eid)).entries
-    assert len({one.by.site.epoch for one in entries} - {None, 0}) == 1
-    record_property(
-        f"writes of 20 steps at one a second on {gate.service.scheme}", f"{slow.passed}, and {slow.refused} refused"
-    )
-    assert slow.refused <= slow.passed
-    await engine.close()
-    await backend.close()
-
-
-async def test_a_store_that_throttles_everything_for_a_while_only_delays(gate: Gate):
-    backend = CairnBackend.open(gate.url())
-    await backend.check()
-    engine = Engine(backend.ports, Site.local("w"), registry=shop.registry)
-    eid = await engine.start(shop.fulfil, "a")
-    until = time.monotonic() + 1.5
-    refused = 0
-
-    def rule(asked: Asked, forward: Forward) -> Answer:
-        nonlocal refused
-        if time.monotonic() > until:
-            return forward(asked)
-        refused += 1
-        return answer(gate.service.scheme, "busy")
-
-    gate.proxy.rule = rule
-    await engine.worker().run_until_idle()
-    assert await engine.result(eid, timeout=30) == [f"a-{number}" for number in range(1, 6)]
-    assert 0 < refused < 60
-    await engine.close()
-    await backend.close()
