@@ -30,8 +30,8 @@ def tables(entries: list[ControlEntry], batch: int = 1) -> list[tuple[object, ..
     db = sqlite3.connect(":memory:", isolation_level=None)
     schema.create(db)
     numbered = [ControlEntry(one.body, one.by, seq) for seq, one in enumerate(entries, 1)]
-    for at in range(0, len(numbered), batch):
-        ControlFold().apply(db, numbered[at : at + batch])
+    for first in range(0, len(numbered), batch):
+        ControlFold().apply(db, numbered[first : first + batch])
     rows = db.execute("SELECT * FROM executions ORDER BY eid").fetchall()
     rows += db.execute("SELECT * FROM attributes ORDER BY eid, name").fetchall()
     rows += db.execute("SELECT topic, eid, fid, data FROM announcements ORDER BY eid, fid").fetchall()

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Generic, Protocol, TypeVar
 
 from flowli.cairn.commit import Position
@@ -103,6 +103,30 @@ class Tables(Generic[E]):
         with self._transaction() as db:
             self._make(db)
             return _stored(db)
+
+    def export(self, path: str) -> Position:
+        """Write all rows into a new file, without anything that was deleted, and return their position."""
+        assert self._db is not None
+        # Not a copy of the pages: those keep what was deleted until something is written over it.
+        self._db.execute("VACUUM INTO ?", (path,))
+        with closing(sqlite3.connect(path, isolation_level=None)) as made:
+            made.execute(f"UPDATE {_STATE} SET source = ''")
+            return _stored(made)
+
+    def load(self, path: str) -> Position:
+        """Take all rows from a file that ``export`` wrote, at once, and return their position.
+
+        Raises:
+            sqlite3.DatabaseError: it is no such file, or it is of another fold or version.
+        """
+        assert self._db is not None
+        with closing(sqlite3.connect(path, isolation_level=None)) as given:
+            found = given.execute(f"SELECT fold, version FROM {_STATE}").fetchone()
+            if found != self._identity[:2]:
+                raise sqlite3.DatabaseError(f"it is {found}, not {self._identity[:2]}")
+            given.execute(f"UPDATE {_STATE} SET source = ?", (self._source,))
+            given.backup(self._db)
+        return _stored(self._db)
 
     def reader(self) -> sqlite3.Connection:
         """The reading connection of this thread."""

@@ -88,6 +88,7 @@ class ControlFold:
         archived: the archived ones, in order.
         codes: the code that workers have come with, by workflow and version; the latest ones last.
         position: up to where it has read.
+        erased_seq: number of the last entry that tells of an erasing; 0 before the first.
     """
 
     def __init__(self) -> None:
@@ -95,6 +96,7 @@ class ControlFold:
         self.archived: list[ArchivedAt] = []
         self.codes = Codes()
         self.position: Position = START
+        self.erased_seq = 0
 
     async def catch_up(self, control: ControlLog, followers: Sequence[Follower] = ()) -> dict[Eid, Known]:
         """Read what is new; returns the executions it is about.
@@ -125,6 +127,8 @@ class ControlFold:
                 return known
             case StatusChanged() as body:
                 known = self._known(body.eid, entry)
+                if body.entry == ExecutionErased.tag:
+                    self.erased_seq = max(self.erased_seq, entry.seq)
                 if body.journal_seq <= known.journal_seq:
                     return None
                 known.changed(body, entry.at)

@@ -15,7 +15,7 @@ from flowli.domain.data import Data
 from flowli.domain.errors import LeaseLost, UsageError
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ids import Eid, role_eid
-from flowli.domain.ports import Acquired, Holder, Lease
+from flowli.domain.ports import Acquired, ControlSnapshots, Holder, Lease
 from flowli.domain.provenance import ActorKind, Provenance
 from flowli.domain.waits import OnChannel
 from flowli.runtime.control_fold import ArchivedAt, ControlFold, Known
@@ -162,6 +162,7 @@ class Retention:
             await self._delete_due(done, report)
             report.dead = await self._discard()
             await self._forget_receipts(done, report)
+            await self._drop_snapshot()
             if isinstance(got, Acquired):
                 await self._trim(done, report)
         finally:
@@ -180,6 +181,12 @@ class Retention:
         old = self._services.world.now() + timedelta(seconds=-self._services.config.key_ttl_s)
         count, done.receipt = await forget_old_receipts(self._services.ports, old, done.receipt)
         report.receipts += count
+
+    async def _drop_snapshot(self) -> None:
+        """One that was put while an execution was erased, by who died before it could take it back."""
+        control = self._services.ports.control
+        if self._fold.erased_seq and isinstance(control, ControlSnapshots):
+            await control.drop_snapshot(self._fold.erased_seq)
 
     async def _discard(self) -> int:
         """Tasks that were set aside longer ago than they are kept."""

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from math import ceil
 
 from flowli.adapters.cairndb import keys, stand_in
+from flowli.adapters.cairndb.folded import Folded
 from flowli.adapters.cairndb.opened import CairnPort, Opened, port_method
 from flowli.adapters.cairndb.records import control_entries, from_log, to_log, to_records
 from flowli.cairn.errors import LogTrimmed
 from flowli.cairn.snapshot import SEGMENT
 from flowli.domain.entries import START, ControlEntry, Position
-from flowli.domain.ports.control import ControlSlice
+from flowli.domain.ports.control import ControlSlice, FoldedLog
 
 __all__ = ["LINGER_S", "MAX_LINGER_S", "CairnControlLog"]
 
@@ -35,15 +36,16 @@ class CairnControlLog(CairnPort):
     def __init__(self, opened: Opened) -> None:
         super().__init__(opened)
         self._log = self._cairn.log(keys.CONTROL_LOG, trimmable=True, linger_s=LINGER_S, max_linger_s=MAX_LINGER_S)
-        self._folded = 0
+        self._segment = 0
+        self._folded = Folded(self._documents, self._log)
         self._per_commit: float | None = None
 
     @port_method
     async def append(self, entries: Sequence[ControlEntry]) -> int:
         position = await self._log.append_next(to_records(entries), self._opened.writer)
         segment = position.commit // SEGMENT
-        if position.commit % SEGMENT == 0 and segment > self._folded:
-            self._folded = segment
+        if position.commit % SEGMENT == 0 and segment > self._segment:
+            self._segment = segment
             self._opened.aside(self._log.segments.write(segment))
         return position.seq
 
@@ -92,3 +94,23 @@ class CairnControlLog(CairnPort):
         while await self._log.drop_trimmed(up_to=to_log(up_to)):
             pass
         await stand_in.delete_before(self._documents, to_log(up_to), self._log.segments)
+
+    @port_method
+    async def compacted(self) -> Position:
+        return from_log(await self._folded.compacted())
+
+    @port_method
+    async def snapshot(self) -> FoldedLog | None:
+        return await self._folded.read()
+
+    @port_method
+    async def snapshot_part(self, folded: FoldedLog, number: int) -> bytes | None:
+        return await self._folded.part(folded, number)
+
+    @port_method
+    async def keep_snapshot(self, folded: FoldedLog, parts: Sequence[bytes]) -> bool:
+        return await self._folded.keep(folded, parts)
+
+    @port_method
+    async def drop_snapshot(self, before: int | None = None) -> None:
+        await self._folded.drop(before)

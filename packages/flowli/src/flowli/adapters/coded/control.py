@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from flowli.adapters.coded.bodies import decode_error, encode_error
-from flowli.adapters.coded.places import of_execution
+from flowli.adapters.coded.framed import framed, unframed
+from flowli.adapters.coded.places import of_execution, of_snapshot
 from flowli.adapters.coded.values import Values
 from flowli.domain.entries import START, ControlEntry, Position, StatusChanged
-from flowli.domain.ports import ControlLog, ControlSlice
+from flowli.domain.errors import ValueUnreadable
+from flowli.domain.ports import ControlLog, ControlSlice, ControlSnapshots, FoldedLog
 
 __all__ = ["CodedControlLog"]
 
@@ -36,6 +38,32 @@ class CodedControlLog:
 
     async def drop(self, up_to: Position) -> None:
         await self._inner.drop(up_to)
+
+    async def compacted(self) -> Position:
+        return await self._inner.compacted() if isinstance(self._inner, ControlSnapshots) else START
+
+    async def snapshot(self) -> FoldedLog | None:
+        return await self._inner.snapshot() if isinstance(self._inner, ControlSnapshots) else None
+
+    async def snapshot_part(self, folded: FoldedLog, number: int) -> bytes | None:
+        found = None
+        if isinstance(self._inner, ControlSnapshots):
+            found = await self._inner.snapshot_part(folded, number)
+        try:
+            return None if found is None else await unframed(self._values, found, of_snapshot(folded.id, number))
+        except ValueUnreadable:  # said in the log already; whoever cannot read it folds the log
+            return None
+
+    async def keep_snapshot(self, folded: FoldedLog, parts: Sequence[bytes]) -> bool:
+        if not isinstance(self._inner, ControlSnapshots):
+            return False
+        places = (of_snapshot(folded.id, number) for number in range(len(parts)))
+        stored = [await framed(self._values, data, place) for data, place in zip(parts, places, strict=True)]
+        return await self._inner.keep_snapshot(folded, stored)
+
+    async def drop_snapshot(self, before: int | None = None) -> None:
+        if isinstance(self._inner, ControlSnapshots):
+            await self._inner.drop_snapshot(before)
 
     async def _stored(self, entry: ControlEntry) -> ControlEntry:
         body = entry.body

@@ -7,7 +7,16 @@ from uuid import UUID, uuid5
 
 from flowli.domain.ids import Eid
 
-__all__ = ["Place", "archive_home", "of_archive", "of_channel", "of_claim", "of_evidence", "of_execution"]
+__all__ = [
+    "Place",
+    "archive_home",
+    "of_archive",
+    "of_channel",
+    "of_claim",
+    "of_evidence",
+    "of_execution",
+    "of_snapshot",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +64,8 @@ def of_claim(key: str) -> Place:
 def of_evidence(eid: Eid, name: str) -> Place:
     """One piece of evidence."""
     return Place(b"evidence:" + eid.bytes + name.encode(), eid, f"evidence {name!r} of execution {eid}")
+
+
+def of_snapshot(made: str, number: int) -> Place:
+    """One part of a snapshot of the control log."""
+    return Place(f"snapshot:{made}/{number}".encode(), None, f"part {number} of a snapshot of the control log")

@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from flowli.adapters.projection.rows import Act, Announcement, ExecutionRow, Latency, Page
+from flowli.adapters.projection.snapshots import WrittenSnapshot, snapshot_due, write_snapshot
 from flowli.adapters.projection.workflow import WorkflowProjection
 
-__all__ = ["Act", "Announcement", "ExecutionRow", "Latency", "Page", "WorkflowProjection"]
+__all__ = [
+    "Act",
+    "Announcement",
+    "ExecutionRow",
+    "Latency",
+    "Page",
+    "WorkflowProjection",
+    "WrittenSnapshot",
+    "snapshot_due",
+    "write_snapshot",
+]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import partial
 
-from flowli.adapters.projection import queries
+from flowli.adapters.projection import queries, schema
 from flowli.adapters.projection.fold import ControlFold
 from flowli.adapters.projection.rows import Act, Announcement, ExecutionRow, Latency, Page
 from flowli.cairn import projection as cairn
@@ -13,11 +15,16 @@ from flowli.domain.data import Scalar
 from flowli.domain.entries import Position
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ids import Eid
-from flowli.domain.ports import ControlLog
+from flowli.domain.ports import ControlLog, ControlSnapshots
 from flowli.timestamp import Timestamp
 from flowli.world import SYSTEM, World
 
-__all__ = ["WorkflowProjection"]
+__all__ = ["FOLD", "WorkflowProjection"]
+
+FOLD = ControlFold().name
+"""What the fold is called."""
+
+_log = logging.getLogger(__name__)
 
 
 class WorkflowProjection:
@@ -44,7 +51,7 @@ class WorkflowProjection:
             position = cairn.Position(found.position.commit, found.position.seq)
             return cairn.Part(found.entries, position, found.caught_up)
 
-        self._rows = cairn.Projection(read, path, ControlFold(), world, bucket=source)
+        self._rows = cairn.Projection(read, path, ControlFold(), world, bucket=source, snapshot=_snapshot(control))
 
     @property
     def position(self) -> Position:
@@ -69,6 +76,11 @@ class WorkflowProjection:
         """Throw all rows away and fold the log from its start."""
         await self._rows.rebuild()
         return self.position
+
+    async def export(self, path: str) -> Position:
+        """Write the rows that are folded so far into a new file, and return their position."""
+        position = await self._rows.export(path)
+        return Position(position.commit, position.seq)
 
     async def executions(
         self,
@@ -147,3 +159,21 @@ class WorkflowProjection:
     async def close(self) -> None:
         """Close the file and let go of the threads."""
         await self._rows.close()
+
+
+def _snapshot(control: ControlLog) -> Callable[[], Awaitable[cairn.Snapshot | None]] | None:
+    """Finds the snapshot that this release can begin with."""
+    if not isinstance(control, ControlSnapshots):
+        return None
+
+    async def find() -> cairn.Snapshot | None:
+        folded = await control.snapshot()
+        if folded is None:
+            return None
+        if (folded.fold, folded.version) != (FOLD, schema.VERSION):
+            found, mine = f"{folded.fold} {folded.version}", f"{FOLD} {schema.VERSION}"
+            _log.warning("the snapshot in the bucket is %s, not %s: the whole log is folded", found, mine)
+            return None
+        return cairn.Snapshot(len(folded.digests), partial(control.snapshot_part, folded))
+
+    return find

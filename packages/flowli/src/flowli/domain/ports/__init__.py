@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from flowli.domain.ports.archive import Archive, ArchivedExecution
 from flowli.domain.ports.channel import Channel, Messages
-from flowli.domain.ports.control import ControlLog, ControlSlice
+from flowli.domain.ports.control import ControlLog, ControlSlice, ControlSnapshots, FoldedLog
 from flowli.domain.ports.dispatch import Claim, Dispatch, StandingClaim, StartClaim
 from flowli.domain.ports.evidence import Evidence
 from flowli.domain.ports.executions import ExecutionStore
@@ -37,9 +37,11 @@ __all__ = [
     "Claim",
     "ControlLog",
     "ControlSlice",
+    "ControlSnapshots",
     "Dispatch",
     "Evidence",
     "ExecutionStore",
+    "FoldedLog",
     "Held",
     "Holder",
     "Journal",

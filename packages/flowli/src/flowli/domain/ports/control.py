@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from flowli.domain.entries import START, ControlEntry, Position
 
-__all__ = ["ControlLog", "ControlSlice"]
+__all__ = ["ControlLog", "ControlSlice", "ControlSnapshots", "FoldedLog"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +55,47 @@ class ControlLog(Protocol):
 
     async def drop(self, up_to: Position) -> None:
         """Delete the entries for which others stand, up to a position. The caller has waited ``retire_grace`` since."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedLog:
+    """What the control log comes to up to a position, in the form of one projection.
+
+    Attributes:
+        fold, version: of the projection that reads it.
+        position: up to where entries are in it.
+        compacted: up to where the log was compacted when it was begun; what it says of entries that are compacted since
+            is not what a fold of the log says now.
+        id: drawn for each.
+        digests: of the parts as they are stored, in their order; told by who stores them.
+    """
+
+    fold: str
+    version: int
+    position: Position
+    compacted: Position
+    id: str
+    digests: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class ControlSnapshots(Protocol):
+    """What a control log may have besides: it keeps one snapshot of a projection, so that a new one begins quickly.
+
+    A snapshot is a cache: without it every projection is the same. A log without these methods has none.
+    """
+
+    async def compacted(self) -> Position:
+        """Up to where the log is compacted."""
+
+    async def snapshot(self) -> FoldedLog | None:
+        """The snapshot that is there; None if there is none, or it does not fit the log as it stands."""
+
+    async def snapshot_part(self, folded: FoldedLog, number: int) -> bytes | None:
+        """One part, from 0; None if it is gone, or is not what was written."""
+
+    async def keep_snapshot(self, folded: FoldedLog, parts: Sequence[bytes]) -> bool:
+        """Replace the snapshot, at once. False if the one that is there is of a newer version, or reaches as far."""
+
+    async def drop_snapshot(self, before: int | None = None) -> None:
+        """Remove the snapshot and what is left of earlier ones: all of it, or what ends before an entry."""

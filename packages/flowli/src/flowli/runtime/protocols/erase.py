@@ -7,7 +7,8 @@
    sees what stays. *Crash before it*: as after 1.
 4. Mark the dispatch claim as folded; post the twin, on which projections drop their values, and ``execution.archived``
    anew, so that retention comes by when ``retire_grace_s`` have passed, and after three times as long, and removes what
-   late writers left.
+   late writers left. Then drop the snapshot of projections, which may hold what these drop now: who writes one reads
+   on for this twin.
 5. Delete record, journal, lease, channels, evidence, tasks and dead letters (``retire.purge``). *Crash in between*: the
    same call, or retention, deletes again.
 
@@ -32,7 +33,7 @@ from flowli.domain.entries import (
 from flowli.domain.errors import LeaseLost
 from flowli.domain.ids import Eid
 from flowli.domain.memo import JournalFold
-from flowli.domain.ports import Acquired, Appended, ArchivedExecution, Holder, Ports
+from flowli.domain.ports import Acquired, Appended, ArchivedExecution, ControlSnapshots, Holder, Ports
 from flowli.domain.provenance import Provenance
 from flowli.runtime.protocols.retire import mark_folded, purge
 from flowli.runtime.protocols.standing import Standing, read_standing
@@ -53,6 +54,8 @@ async def erase(services: Services, eid: Eid, *, reason: str, by: Provenance, sc
     await _archive(services, standing, scrub)
     await mark_folded(services.ports, standing.execution, services.world.now())
     await services.announcer.post([_twin(standing), ControlEntry(ExecutionArchived(eid), by)])
+    if isinstance(services.ports.control, ControlSnapshots):
+        await services.ports.control.drop_snapshot()
     await purge(services.ports, eid)
 
 
