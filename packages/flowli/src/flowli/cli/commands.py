@@ -64,6 +64,7 @@ COMMANDS: tuple[CoreCommand, ...] = (
     CoreCommand("resume", _OPERATE, "Let a paused or parked execution go on", "operate.verbs:resume"),
     CoreCommand("migrate", _OPERATE, "Move an execution to another version", "operate.verbs:migrate"),
     CoreCommand("bucket", _OPERATE, "Copy a whole installation to another bucket", "bucket.command:bucket"),
+    CoreCommand("projection", _OPERATE, "Keep the view behind lists quick to build", "projection.command:projection"),
     CoreCommand("doctor", _LOOK, "Examine the bucket, and say go or no-go", "doctor.command:doctor"),
     CoreCommand("retry", _OPERATE, "Go on from where an execution failed", "operate.forking:retry"),
     CoreCommand("fork", _OPERATE, "Go on from a frame of a finished execution", "operate.forking:fork"),

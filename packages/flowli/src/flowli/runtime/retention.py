@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from flowli.domain.data import Data
+from flowli.domain.entries import Position
 from flowli.domain.errors import LeaseLost, UsageError
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ids import Eid, role_eid
@@ -117,6 +118,11 @@ class Retention:
         self._statuses = frozenset(ExecutionStatus if statuses is None else statuses)
         self._dry_run = dry_run
         self._fold = ControlFold()
+
+    @property
+    def position(self) -> Position:
+        """Up to where it has read the control log."""
+        return self._fold.position
 
     async def run_once(self) -> RetentionReport:
         """Do all that is due now."""

@@ -31,7 +31,8 @@ __all__ = ["retention"]
 def retention(older_than: timedelta, workflow: str | None, statuses: tuple[str, ...], dry_run: bool) -> None:
     """Fold finished executions into their archives, and delete what the archives hold.
 
-    Runs once; call it from cron. `flowli journal` reads the archive afterwards.
+    Runs once; call it from cron. `flowli journal` reads the archive afterwards. When the control log has grown by a
+    quarter since the last one, it also puts a snapshot for `flowli list` and the like into the bucket.
     """
 
     async def body(session: Session) -> None:
@@ -40,5 +41,17 @@ def retention(older_than: timedelta, workflow: str | None, statuses: tuple[str, 
         wanted = tuple(ExecutionStatus(one) for one in statuses) or None
         folding = session.engine.retention(older_than, workflow=workflow, statuses=wanted, dry_run=dry_run)
         counts(session.screen, await folding.run_once())
+        if not dry_run:
+            await _snapshot(session, folding.position.seq)
 
     run(body, log="info")
+
+
+async def _snapshot(session: Session, seq: int) -> None:
+    from flowli.adapters.projection import snapshot_due, write_snapshot
+
+    control = session.engine.ports.control
+    if await snapshot_due(control, seq):
+        made = await write_snapshot(control, world=session.engine.world)
+        if made is not None and made.kept:
+            session.screen.note(f"flowli: a snapshot of {made.position.seq:,} entries is in the bucket")

@@ -1,4 +1,4 @@
-"""A progress bar on a terminal."""
+"""What a person sees on a terminal while long work goes on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from flowli.cli.render.screen import Screen
 
-__all__ = ["bar"]
+__all__ = ["bar", "spinner"]
 
 
 @contextmanager
@@ -21,3 +21,17 @@ def bar(screen: Screen, what: str, total: int) -> Iterator[Callable[[], None]]:
     with Progress(*columns, console=screen.console, transient=True) as progress:
         task = progress.add_task(what, total=total)
         yield lambda: progress.advance(task)
+
+
+@contextmanager
+def spinner(screen: Screen, what: str) -> Iterator[None]:
+    """Shows a person that something goes on of which nobody knows how much it is, and for how long already."""
+    if not screen.terminal:
+        yield
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=screen.console, transient=True) as progress:
+        progress.add_task(what, total=None)
+        yield
