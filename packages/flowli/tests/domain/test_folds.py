@@ -169,6 +169,14 @@ def test_an_older_epoch_after_a_newer_one_is_an_anomaly() -> None:
     assert any("epoch 2 after epoch 3" in anomaly.problem for anomaly in folded.anomalies)
 
 
+def test_an_end_releases_the_epoch_under_which_it_was_written() -> None:
+    """OWN-5: be it that of an operator who took the execution from its owner."""
+    folded = fold(STARTED, (2, ExecutionCancelled("enough")))
+    assert (folded.epoch, folded.released_epoch, folded.anomalies) == (2, 2, [])
+    late = fold(STARTED, (3, ExecutionResumed(3)), (2, ExecutionCancelled("too late")))
+    assert any("epoch 2 after epoch 3" in anomaly.problem for anomaly in late.anomalies)
+
+
 def test_a_start_out_of_its_place_lowers_no_epoch() -> None:
     assert fold((3, ExecutionResumed(3)), STARTED).epoch == 3
 

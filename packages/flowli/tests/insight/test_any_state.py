@@ -21,6 +21,7 @@ TICKS = 25
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_there_is_always_a_reason(stage: Stage, seed: int) -> None:
+    """OPR-12."""
     chance, clock, registry = random.Random(seed), stage.fleet.clock, stage.fleet.registry
 
     async def work(seconds: float) -> float:

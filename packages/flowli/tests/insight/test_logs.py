@@ -34,6 +34,7 @@ def lines() -> Iterator[list[dict[str, Any]]]:
 async def test_lines_of_replayed_workflows_come_once_and_bear_the_right_ids(
     stage: Stage, lines: list[dict[str, Any]]
 ) -> None:
+    """STP-25."""
     log = structlog.get_logger("shop")
 
     def work(name: str, n: int) -> str:

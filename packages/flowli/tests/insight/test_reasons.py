@@ -58,6 +58,7 @@ def waits(stage: Stage) -> Stage:
 
 
 async def test_no_worker_has_ever_listened(waits: Stage) -> None:
+    """OPR-13."""
     eid = await waits.fleet.engine.start("asks")
     text = f"No worker has ever listened on queue 'default', and its START waits in queue 'default' since {T0}0Z."
     found = await told(waits, eid, "no_worker", text, "operator")
@@ -65,6 +66,7 @@ async def test_no_worker_has_ever_listened(waits: Stage) -> None:
 
 
 async def test_the_last_worker_has_gone(waits: Stage) -> None:
+    """OPR-13."""
     worker = waits.worker()
     await waits.advance(1)
     worker.kill()
@@ -279,6 +281,8 @@ async def test_it_waits_for_a_child(waits: Stage) -> None:
 
 
 async def test_it_sleeps_and_nobody_would_wake_it(stage: Stage) -> None:
+    """OPR-13."""
+
     @stage.fleet.registry.workflow
     async def naps(ctx: Context) -> None:
         await ctx.sleep(60)
@@ -763,6 +767,7 @@ async def test_it_was_terminated_and_erased(waits: Stage) -> None:
 
 
 async def test_two_that_ask_at_once_are_told_the_same(waits: Stage) -> None:
+    """OPR-12."""
     eid = await waits.fleet.engine.start("asks")
     one, other = await waits.fleet.run(_both(waits, eid))
     assert one == other

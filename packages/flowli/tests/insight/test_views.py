@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flowli import Context, Explanation, Inspection, MemoryBackend, Moves, RetryPolicy, step_info
-from flowli.adapters.cairndb import keys
+from flowli.domain import keys
 from flowli.domain.ids import Eid
 from flowli.domain.ports import Ports
 from flowli.domain.provenance import Actor, ActorKind, Provenance, Site
@@ -139,6 +139,7 @@ async def test_inspecting_shows_what_was_sent_and_not_read(fans: Stage) -> None:
 
 
 async def test_reading_writes_nothing(fans: Stage) -> None:
+    """OPR-12."""
     eid = await fans.fleet.engine.start("fans_out", "INV-1")
     await fans.advance(2)
     reader = fans.fleet.process("reader")
@@ -292,15 +293,9 @@ def test_the_places_are_those_of_the_key_layout() -> None:
         assert places.task(TaskView(task)) == keys.ready(task)
         assert places.task(TaskView(task, delayed=True)) == keys.delayed(task)
         assert places.dead(DeadTask(task, "", 1, T0)) == keys.dead(task, T0)
-    timer = Timer(T0, EID, "root/sleep#1")
-    assert places.timer(timer) == keys.timer(timer)
-    assert places.record(EID) == keys.meta(EID)
-    assert places.lease(EID) == keys.lease(EID)
-    assert places.archive(EID) == keys.archive(EID)
-    assert places.settings("q") == keys.settings("q")
-    assert places.marker("x", EID) == keys.marker("x", EID)
-    assert places.journal(EID) == f"logs/{keys.journal_log(EID)}/"
-    assert places.channel("x") == f"logs/{keys.channel_log('x')}/"
+    assert places.record(EID) == f"wf/exec/{EID}/meta"
+    assert places.journal(EID) == f"logs/wf.exec.{EID}/"
+    assert places.channel("x") == "logs/wf.ch.x/"
 
 
 async def test_what_workers_announced_can_come_from_elsewhere() -> None:

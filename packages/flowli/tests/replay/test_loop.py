@@ -113,6 +113,8 @@ def test_each_execution_has_a_fresh_context() -> None:
 
 
 def test_async_generators_left_early_are_closed_at_the_end_in_order() -> None:
+    """RPL-28."""
+
     async def leaving(ctx: Context) -> str:
         async def numbers(name: str) -> AsyncIterator[int]:
             try:
@@ -138,6 +140,7 @@ def test_async_generators_left_early_are_closed_at_the_end_in_order() -> None:
 
 
 def test_the_hooks_of_async_generators_are_those_of_the_loop_only_during_a_slice() -> None:
+    """RPL-28."""
     found = []
 
     async def looking(ctx: Context) -> None:
@@ -154,6 +157,8 @@ def test_the_hooks_of_async_generators_are_those_of_the_loop_only_during_a_slice
 
 
 def test_many_async_generators_are_not_all_kept() -> None:
+    """RPL-28."""
+
     async def many(ctx: Context) -> int:
         async def one() -> AsyncIterator[int]:
             yield 1

@@ -162,6 +162,7 @@ async def test_an_outcome_sets_the_deaths_back(fleet: Fleet, poison: Poison) -> 
 async def test_wake_ups_of_a_dead_letter_are_acked_until_an_operator_lets_it_go_on(
     fleet: Fleet, poison: Poison
 ) -> None:
+    """QUE-17."""
     bad = await fleet.engine.start("deadly")
 
     async def gone() -> bool:

@@ -207,6 +207,29 @@ async def test_a_worker_that_dies_is_followed_by_another_one(fleet: Fleet, gpu: 
     assert gpu.ran == [(f"{eid}/root/train#1", 1)] * 2, "an attempt without an outcome was never made"
 
 
+async def test_an_outcome_that_is_there_is_not_made_again(fleet: Fleet, gpu: Gpu) -> None:
+    """STP-23: who ran the step died after its outcome was durable and before it told anyone."""
+    fleet.process("w", **TTL).work()
+    first = fleet.process("g", **TTL)
+
+    async def die() -> None:
+        first.kill()
+
+    first.trouble["queue.enqueue"] = die
+    first.work(queues=("gpu",), sweep=False)
+    eid = await fleet.engine.start("learn")
+
+    async def dead() -> bool:
+        return first.dead
+
+    await fleet.until(dead)
+    outcomes = [name for name in await fleet.ports.evidence.list(eid) if name.endswith("/outcome")]
+    assert len(outcomes) == 1
+    fleet.process("g2", **TTL).work(queues=("gpu",), sweep=False)
+    assert await fleet.value(eid) == "trained m"
+    assert len(gpu.ran) == 1
+
+
 async def test_a_cancel_stops_the_step_where_it_runs(fleet: Fleet, gpu: Gpu) -> None:
     """STP-16."""
     gpu.pause_s = 10_000.0

@@ -241,6 +241,7 @@ async def test_a_waiting_branch_does_not_starve_its_siblings(fleet: Fleet) -> No
 
 
 async def test_a_message_is_acted_on_while_another_branch_runs(fleet: Fleet) -> None:
+    """WAI-23."""
     heard: list[float] = []
 
     async def long() -> None:
@@ -267,7 +268,7 @@ async def test_a_message_is_acted_on_while_another_branch_runs(fleet: Fleet) -> 
 
 
 async def test_a_message_wins_against_a_timeout_and_the_timer_is_given_up(fleet: Fleet) -> None:
-    """WAI-12."""
+    """WAI-12, WAI-24."""
 
     @fleet.registry.workflow
     async def race(ctx: Context) -> Any:
@@ -320,6 +321,8 @@ async def test_a_claim_is_decided_once(fleet: Fleet) -> None:
 
 
 async def test_a_delegate_is_enqueued_once_and_can_be_withdrawn(fleet: Fleet) -> None:
+    """STP-24."""
+
     @fleet.registry.workflow
     async def hand_out(ctx: Context) -> list[Any]:
         kept = await ctx.enqueue("agents", {"n": 1})

@@ -287,6 +287,7 @@ async def test_a_look_that_fails_is_taken_again(bench: Bench) -> None:
 async def test_jobs_run_in_each_pass_and_one_that_fails_stops_nothing(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """SWP-9."""
     monkeypatch.setattr("flowli.runtime.sweeper.plugin_jobs", lambda: ())
     done: list[str] = []
 

@@ -82,6 +82,7 @@ async def test_what_is_parked_by_a_bad_deploy_is_offered_to_the_workers_that_are
 
 
 async def test_jobs_of_plugins_are_done_in_each_pass(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SWP-9."""
     done: list[str] = []
 
     def job(name: str) -> Any:
@@ -126,6 +127,7 @@ async def test_a_job_may_follow_the_control_log_without_reading_it(bench: Bench)
 
 
 async def test_one_sign_of_life_is_shown_however_many_sweepers_there_are(bench: Bench) -> None:
+    """SWP-8."""
     sweepers = {name: bench.new_engine(name=name).sweeper() for name in ("a", "b", "c")}
     assert await last_seen(bench.ports, SWEEPER) is None
     written: list[str] = []

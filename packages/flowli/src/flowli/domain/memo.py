@@ -208,7 +208,7 @@ class JournalFold:
             case ExecutionStarted() | ExecutionResumed() | ExecutionSuspended():
                 self._lifecycle(body, entry, seq)
             case ExecutionCompleted() | ExecutionFailed() | ExecutionCancelled():
-                self._end(body, seq)
+                self._end(body, entry, seq)
             case ExecutionPaused():
                 self.paused = body.reason
                 self.applied.add(body.request)
@@ -269,13 +269,17 @@ class JournalFold:
             self.anomalies.append(Anomaly(seq, f"epoch {epoch} after epoch {self.epoch}"))
         self.epoch = max(epoch, self.epoch)
 
-    def _end(self, body: ExecutionCompleted | ExecutionFailed | ExecutionCancelled, seq: int) -> None:
+    def _end(
+        self, body: ExecutionCompleted | ExecutionFailed | ExecutionCancelled, entry: JournalEntry, seq: int
+    ) -> None:
         ends = {
             ExecutionCompleted: ExecutionStatus.COMPLETED,
             ExecutionFailed: ExecutionStatus.FAILED,
             ExecutionCancelled: ExecutionStatus.CANCELLED,
         }
         self.lifecycle_seq = seq
+        # who terminates against an owner ends it under an epoch of which nothing else is journaled
+        self._epoch(entry.by.site.epoch or self.epoch, seq)
         self._become(ends[type(body)], seq)
         self.end, self.suspended = body, None
         if isinstance(body, ExecutionCancelled):

@@ -22,6 +22,7 @@ from flowli.runtime.protocols.named_lease import leave_lease, take_lease
 from flowli.runtime.registry import Registry
 from flowli.runtime.replay.calls import CallEffect, LiveFrame
 from flowli.runtime.services import Services
+from flowli.timestamp import Timestamp
 
 __all__ = ["Effects"]
 
@@ -141,8 +142,14 @@ class Effects:
 
         return CallEffect(perform)
 
-    def enqueue(self, queue: str, payload: Data, reply_to: str | None, correlation: str | None) -> CallEffect:
-        """Put a DELEGATE task; its key and instant are the frame's, so that repeating puts the same task."""
+    def enqueue(
+        self, queue: str, payload: Data, reply_to: str | None, correlation: str | None, *, at: Timestamp
+    ) -> CallEffect:
+        """Put a DELEGATE task; key and instant are equal on every replay, so that repeating it puts the same task.
+
+        Args:
+            at: the present as the code knows it.
+        """
 
         async def perform(frame: LiveFrame) -> Data:
             execution, by = self._execution, self._by()
@@ -156,7 +163,7 @@ class Effects:
                 queue=queue,
                 kind=TaskKind.DELEGATE,
                 target=execution.eid,
-                cause_at=frame.started_at or execution.created_at,
+                cause_at=at,
                 enqueued_by=by,
                 key=frame.task_key,
                 reason="delegate",

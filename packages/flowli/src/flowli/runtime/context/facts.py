@@ -41,7 +41,8 @@ class FactCalls(MessageCalls):
         if reply_to is not None:
             scoped_channel(self.eid, reply_to)
         about: Data = {"queue": queue, "payload": data, "reply_to": reply_to, "correlation": correlation}
-        return self._effect("enqueue", about, self._effects.enqueue(queue, data, reply_to, correlation), as_is)
+        put = self._effects.enqueue(queue, data, reply_to, correlation, at=self._session.now)
+        return self._effect("enqueue", about, put, as_is)
 
     def withdraw(self, queue: str, task_id: str) -> FrameCall[bool]:
         """Take a task back that nobody has taken yet; the result tells whether it was still there."""

@@ -223,6 +223,10 @@ class Owner:
             # what follows the difference counts for the journal, though no code is led through it
             self.session.fold = JournalFold(self._recorded)
         self._recorded = ()
+        if not self._orderly:
+            # the former owner may have done what it could not journal any more, the start of the frame included
+            for frame in self.session.frames.values():
+                frame.relaunched = True
         for frame in list(self.session.frames.values()):
             if not frame.launched:
                 self._admit(frame)
