@@ -27,7 +27,7 @@ drain_s = 0.0
 [agents.fake]
 argv = ["{python}", "{agent}", "{{prompt_file}}"]
 grace_s = 0.2
-orphan_s = 60.0
+orphan_s = 300.0
 """
 
 
@@ -138,6 +138,7 @@ async def test_work_of_a_runner_that_was_killed_or_drained_is_gone_on_with_by_th
     task_id = await bench.delegate(envelope("@write src/x 1", f"@wait {place / 'go'}"))
     first = begin(place)
     handle = await handle_of(bench, task_id, first)
+    await until((place / "work/trees" / handle.attempt / "src/x").exists)  # before it, nothing may outlive its runner
     first.kill()
     await until(lambda: first.poll() is not None)
     assert is_alive(SYSTEM, handle)
@@ -155,7 +156,7 @@ async def test_work_of_a_runner_that_was_killed_or_drained_is_gone_on_with_by_th
     await until(lambda: third.poll() is not None)
     report = await bench.report()
     assert (report.outcome, report.attempt) == (Outcome.COMPLETED, handle.attempt)
-    assert not is_alive(SYSTEM, handle)
+    await until(lambda: not is_alive(SYSTEM, handle))
 
 
 async def epoch_of(bench: Bench, task_id: str) -> int:

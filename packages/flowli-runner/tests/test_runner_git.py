@@ -141,7 +141,8 @@ async def test_a_tree_in_which_somebody_works_stays_and_is_told(repository, tree
     """K46."""
     tree = await trees.add("a1")
     (tree.folder / "work").write_text("work")
-    with at_work([sys.executable, "-c", "input()"], tree.folder) as inside:
+    with at_work([sys.executable, "-c", "print(input(), flush=True); input()"], tree.folder) as inside:
+        answered(inside, b"here")
         gone = await trees.put_away(tree)
         inside.communicate(b"\n")
     assert gone.why_left == "a process works in it"

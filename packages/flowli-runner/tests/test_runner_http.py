@@ -18,7 +18,7 @@ from flowli_runner.process.supervisor import marked
 from flowli_runner.runner import Runner
 from flowli_runner.work.records import record_eid
 
-from .runner_kit import config_of, envelope, git, make_repository
+from .runner_kit import config_of, envelope, git, make_repository, until
 
 pytest.importorskip("flowli_api")
 httpx = pytest.importorskip("httpx")
@@ -182,6 +182,7 @@ async def test_a_drained_runner_leaves_its_agent_to_one_that_works_through_the_p
     first = office.runner(drain_s=0.0)
     running = asyncio.ensure_future(first.run())
     handle = await office.handle(task_id)
+    await until((tmp_path / "work/trees" / handle.attempt / "src/x").exists)
     await first.drain()
     await running
     assert is_alive(SYSTEM, handle)

@@ -12,6 +12,7 @@ from flowli import CairnBackend, MemoryBackend
 from flowli.domain.delegate import AnswerOutcome
 from flowli.world import SYSTEM
 from flowli_runner.contracts import Change, Outcome
+from flowli_runner.git.tree import Trees
 from flowli_runner.process.handle import Handle, is_alive
 from flowli_runner.process.supervisor import marked
 from flowli_runner.runner import Runner
@@ -103,9 +104,18 @@ async def test_how_it_ended_is_told_and_the_work_is_kept(tmp_path, repository, d
     assert git(repository, "show", f"{report.resume.ref}:src/half") == "1"
 
 
-async def test_a_deadline_of_the_envelope_interrupts_the_work(tmp_path, repository):
+async def test_a_deadline_of_the_envelope_interrupts_the_work(tmp_path, repository, monkeypatch):
+    """Whatever the agent has come to by then: the half of the work stands in its tree before it begins."""
+    add = Trees.add
+
+    async def half_done(self, *args):
+        tree = await add(self, *args)
+        (tree.folder / "src/half").write_text("1")
+        return tree
+
+    monkeypatch.setattr(Trees, "add", half_done)
     bench = Bench(MemoryBackend(SYSTEM).ports)
-    await bench.delegate(envelope("@write src/half 1", "@deaf", "@hang", agent={"timeout_s": 1.0}))
+    await bench.delegate(envelope("@deaf", "@hang", agent={"timeout_s": 0.2}))
     await Runner(config_of(tmp_path, repository), bench.ports).run_once()
     report = await bench.report()
     assert (report.outcome, report.changes) == (Outcome.INTERRUPTED, (Change("A", "src/half"),))
@@ -177,6 +187,7 @@ async def test_a_drained_runner_leaves_its_agent_to_the_next_one(tmp_path, repos
     first = Runner(config, bench.ports)
     running = asyncio.ensure_future(first.run())
     handle = await handle_of(bench, task_id)
+    await until((tmp_path / "work/trees" / handle.attempt / "src/x").exists)
     await first.drain()
     await running
     assert is_alive(SYSTEM, handle)
@@ -240,13 +251,15 @@ async def test_a_runner_that_lost_its_task_stops_its_agent_at_once_and_answers_n
             return getattr(bench.ports.queue, name)
 
         async def renew(self, lease, *, alive=False):
+            if not (await record_of(bench, task_id)).get("handle"):
+                return await bench.ports.queue.renew(lease, alive=alive)
             raise LeaseLost("taken over")
 
     config = config_of(tmp_path, repository, ttl_s=3.0)
     running = asyncio.ensure_future(Runner(config, replace(bench.ports, queue=Taken())).run_once())
     handle = await handle_of(bench, task_id)
     await running
-    assert not is_alive(SYSTEM, handle)
+    await until(lambda: not is_alive(SYSTEM, handle))  # it has written its result, and is about to end
     assert marked(handle.attempt) == []
     assert await bench.answers() == []
 

@@ -165,7 +165,12 @@ class _Work:
             known = replace(record, handle=json.dumps(handle))
             await means.plane.records.write(delegate.task_id, known)
 
-        running = await self._agent.start(job, write_handle)
+        try:
+            running = await self._agent.start(job, write_handle)
+        except asyncio.CancelledError as stopped:
+            if known.handle and await self._ends(stopped, known):
+                await end_work(means, known)
+            raise
         _log.info("begun", attempt=record.attempt, agent=self._name, task=delegate.task_id)
         return await self._finish(known, running, await self._follow(known, running))
 
@@ -175,15 +180,22 @@ class _Work:
         try:
             end = await running.wait(lambda: self._look(reporter, running))
         except asyncio.CancelledError as stopped:
-            # a cancel may lose its message on the way through a call of a port
-            if DRAINING in stopped.args or self._means.leaving.is_set():
-                _log.info("left to the next runner", attempt=record.attempt)
-            elif await self._mine():
-                # nobody goes on with it yet; who takes the task next finds it ended and begins anew
+            if await self._ends(stopped, record):
                 await running.stop()
             raise
         self._kept = reporter
         return end
+
+    async def _ends(self, stopped: asyncio.CancelledError, record: Record) -> bool:
+        """Whether work whose handler was cancelled must end with it.
+
+        If nobody goes on with it yet it must: who takes the task next finds it ended, and begins anew.
+        """
+        # a cancel may lose its message on the way through a call of a port
+        if DRAINING in stopped.args or self._means.leaving.is_set():
+            _log.info("left to the next runner", attempt=record.attempt)
+            return False
+        return await self._mine()
 
     async def _mine(self) -> bool:
         try:
