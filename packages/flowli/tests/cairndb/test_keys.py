@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowli.adapters.cairndb import keys
 from flowli.cairn.keys import check_key
+from flowli.domain import keys
 from flowli.domain.errors import InvalidName
 from flowli.domain.provenance import Actor, ActorKind, Provenance, Site
 from flowli.domain.tasks import Task, TaskKind

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from flowli.adapters.cairndb import CairnBackend, keys
+from flowli.adapters.cairndb import CairnBackend
 from flowli.adapters.cairndb.limits import Limits
+from flowli.domain import keys
 from flowli.domain.tasks import QueueSettings, TaskLease
 from flowli.testing.clock import ManualClock
 from flowli.testing.stores import CountingStore

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from flowli.adapters.cairndb import CairnBackend, keys
+from flowli.adapters.cairndb import CairnBackend
+from flowli.domain import keys
 from flowli.domain.errors import LeaseLost
 from flowli.domain.ports import Acquired, Held
 from flowli.domain.tasks import QueueSettings

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from flowli.adapters.cairndb import CairnBackend, keys
+from flowli.adapters.cairndb import CairnBackend
 from flowli.cli.check.examine import Examined, examine
 from flowli.cli.check.finding import CHECKS, Finding, Repair
 from flowli.cli.check.repair import Repairs
+from flowli.domain import keys
 from flowli.domain.channels import WaitMarker, scoped_channel
 from flowli.domain.entries import ExecutionPatched, ExecutionResumed, JournalEntry
 from flowli.domain.ids import Eid

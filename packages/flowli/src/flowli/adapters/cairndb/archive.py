@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import cast
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.opened import CairnPort, port_method
 from flowli.adapters.cairndb.records import to_log
 from flowli.cairn.errors import FormatTooNew
@@ -12,6 +11,7 @@ from flowli.cairn.log import Position as LogPosition
 from flowli.cairn.objects import Changed, Created, Documents, Exists
 from flowli.cairn.values import JSON, from_msgpack, to_msgpack
 from flowli.codec import dump, load
+from flowli.domain import keys
 from flowli.domain.ids import Eid
 from flowli.domain.ports.archive import ArchivedExecution
 

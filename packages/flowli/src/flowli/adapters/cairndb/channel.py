@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.opened import CairnPort, Opened, port_method
 from flowli.adapters.cairndb.records import from_log, to_log
 from flowli.adapters.cairndb.scan import delete_prefix, list_keys, read_all
@@ -18,6 +17,7 @@ from flowli.cairn.log import Position as LogPosition
 from flowli.cairn.objects import Created, Doc, Swapped
 from flowli.cairn.values import JSON
 from flowli.codec import dump, load
+from flowli.domain import keys
 from flowli.domain.channels import Message, WaitMarker
 from flowli.domain.entries import START, Position
 from flowli.domain.ids import Eid

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
-from flowli.adapters.cairndb import keys, stand_in
+from flowli.adapters.cairndb import stand_in
 from flowli.adapters.cairndb.folded import Folded
 from flowli.adapters.cairndb.opened import CairnPort, Opened, port_method
 from flowli.adapters.cairndb.records import control_entries, from_log, to_log, to_records
 from flowli.cairn.errors import LogTrimmed
 from flowli.cairn.snapshot import SEGMENT
+from flowli.domain import keys
 from flowli.domain.entries import START, ControlEntry, Position
 from flowli.domain.ports.control import ControlSlice, FoldedLog
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.opened import CairnPort, port_method
 from flowli.adapters.cairndb.scan import list_page, read_all
 from flowli.adapters.cairndb.tokens import doc_of, token_of
 from flowli.cairn.objects import Doc
 from flowli.cairn.values import JSON
 from flowli.codec import dump, load
+from flowli.domain import keys
 from flowli.domain.data import Data
 from flowli.domain.ports.dispatch import Claim, StandingClaim, StartClaim
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.opened import CairnPort, port_method
 from flowli.adapters.cairndb.scan import delete_prefix, list_keys
 from flowli.cairn.objects import Created
+from flowli.domain import keys
 from flowli.domain.ids import Eid
 
 __all__ = ["CairnEvidence"]

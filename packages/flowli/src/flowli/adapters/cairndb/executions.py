@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.opened import CairnPort, port_method
 from flowli.cairn.objects import Created, Swapped
 from flowli.cairn.values import JSON
 from flowli.codec import dump, load
+from flowli.domain import keys
 from flowli.domain.execution import Execution
 from flowli.domain.ids import Eid
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.archive import ArchiveBoundary
 from flowli.adapters.cairndb.opened import CairnPort, port_method
 from flowli.adapters.cairndb.records import from_log, journal_entries, to_log, to_records
@@ -14,6 +13,7 @@ from flowli.cairn.log import Appended as LogAppended
 from flowli.cairn.log import Log
 from flowli.cairn.reader import read_forward
 from flowli.cairn.snapshot import SEGMENT
+from flowli.domain import keys
 from flowli.domain.entries import START, JournalEntry, Position
 from flowli.domain.ids import Eid
 from flowli.domain.ports.journal import Appended, JournalSlice, Overtaken

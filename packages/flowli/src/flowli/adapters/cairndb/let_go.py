@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.queue_state import QueueState
 from flowli.adapters.cairndb.scan import list_keys
 from flowli.adapters.cairndb.task_doc import (
@@ -24,6 +23,7 @@ from flowli.adapters.cairndb.task_doc import (
 )
 from flowli.cairn.errors import LeaseGone
 from flowli.cairn.objects import Created, Doc, Swapped
+from flowli.domain import keys
 from flowli.domain.tasks import DeadTask, Task, TaskLease
 from flowli.timestamp import Timestamp
 

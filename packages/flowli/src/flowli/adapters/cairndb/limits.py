@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import cast
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.scan import read_all
 from flowli.cairn.objects import Changed, Created, Doc, Documents, Swapped
 from flowli.cairn.values import JSON
 from flowli.codec import dump, load
+from flowli.domain import keys
 from flowli.domain.tasks import QueueSettings
 from flowli.world import World
 

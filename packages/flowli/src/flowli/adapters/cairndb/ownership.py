@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.opened import CairnPort, port_method
 from flowli.adapters.cairndb.task_doc import process_body
 from flowli.adapters.cairndb.tokens import doc_of, token_of
 from flowli.cairn.errors import LeaseGone
 from flowli.cairn.lease_doc import LeaseDoc, StateChange, view
 from flowli.codec import dump, load
+from flowli.domain import keys
 from flowli.domain.data import Data
 from flowli.domain.errors import LeaseLost
 from flowli.domain.ids import Eid

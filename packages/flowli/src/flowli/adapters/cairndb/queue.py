@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from flowli.adapters.cairndb import keys, let_go
+from flowli.adapters.cairndb import let_go
 from flowli.adapters.cairndb.opened import CairnPort, Opened, port_method
 from flowli.adapters.cairndb.queue_state import QueueState
 from flowli.adapters.cairndb.scan import list_keys, list_page, pages, read_all
 from flowli.adapters.cairndb.take import Take
 from flowli.adapters.cairndb.task_doc import dead_of, fresh_body, task_of, view_of
 from flowli.cairn.objects import Created
+from flowli.domain import keys
 from flowli.domain.ids import Eid
 from flowli.domain.tasks import DeadTask, QueueSettings, Task, TaskLease, TaskView
 from flowli.timestamp import Timestamp

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Container
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.known import Cursor, Known
 from flowli.adapters.cairndb.limits import Limits
 from flowli.adapters.cairndb.task_doc import TaskToken, taking_of
 from flowli.cairn.database import Cairn
 from flowli.cairn.lease_doc import LeaseDoc
+from flowli.domain import keys
 from flowli.domain.tasks import TaskLease
 
 __all__ = ["QueueState"]

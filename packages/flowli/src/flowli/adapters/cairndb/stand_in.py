@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.scan import list_keys
 from flowli.cairn.commit import log_prefix
 from flowli.cairn.errors import FormatTooNew
@@ -18,6 +17,7 @@ from flowli.cairn.objects import Documents
 from flowli.cairn.snapshot import SEGMENT, Segments
 from flowli.cairn.values import JSON, from_msgpack, to_msgpack
 from flowli.codec import dump_entries, load_control
+from flowli.domain import keys
 from flowli.domain.data import Data
 from flowli.domain.entries import ControlEntry
 

@@ -18,7 +18,6 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any, cast
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.known import Cursor
 from flowli.adapters.cairndb.queue_state import QueueState
 from flowli.adapters.cairndb.scan import list_page
@@ -32,6 +31,7 @@ from flowli.adapters.cairndb.task_doc import (
 )
 from flowli.cairn.lease_doc import Free, LeaseDoc, why_free
 from flowli.cairn.objects import Swapped
+from flowli.domain import keys
 from flowli.domain.tasks import QueueSettings, TaskLease
 
 __all__ = ["Take"]

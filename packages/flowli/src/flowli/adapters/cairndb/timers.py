@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.opened import CairnPort, Opened, port_method
 from flowli.adapters.cairndb.scan import list_keys, list_page, read_all
 from flowli.cairn.objects import Doc
 from flowli.codec import dump, load
+from flowli.domain import keys
 from flowli.domain.timers import Timer
 from flowli.timestamp import Timestamp
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flowli.adapters.cairndb import CairnBackend, keys
+from flowli.adapters.cairndb import CairnBackend
 from flowli.cairn.boundary import LogBoundary
 from flowli.cairn.errors import CairnError
 from flowli.cairn.objects import Documents
@@ -23,6 +23,7 @@ from flowli.cli.check.waits import (
     look_at_waits,
     read_tasks,
 )
+from flowli.domain import keys
 from flowli.domain.errors import BackendError
 from flowli.domain.ids import Eid
 from flowli.runtime.control_fold import ControlFold

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.records import journal_entries
 from flowli.cairn.errors import CairnError
 from flowli.cli.check.contents import Contents
 from flowli.cli.check.finding import Finding, found
 from flowli.cli.check.logs import LogLooked
+from flowli.domain import keys
 from flowli.domain.entries import JournalEntry
 from flowli.domain.errors import BackendError, InvalidValue
 from flowli.domain.execution import Execution

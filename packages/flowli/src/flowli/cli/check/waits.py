@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from flowli.adapters.cairndb import keys
 from flowli.adapters.cairndb.task_doc import dead_of, view_of
 from flowli.cairn.errors import CairnError
 from flowli.cairn.lease_doc import view
@@ -13,6 +12,7 @@ from flowli.cairn.objects import Documents
 from flowli.cli.check.contents import Contents
 from flowli.cli.check.executions import Looked
 from flowli.cli.check.finding import Finding, found
+from flowli.domain import keys
 from flowli.domain.errors import BackendError, InvalidName, InvalidValue
 from flowli.domain.ids import Eid, parse_eid
 from flowli.domain.ports import Lease, Ports
