@@ -136,7 +136,10 @@ async def test_an_archived_execution_is_erased_in_its_archive(bench: Bench) -> N
     assert "archive" in await remains(bench, eid)
     await bench.engine.erase(eid)
     assert await remains(bench, eid) == []
-    assert isinstance((await bench.engine.journal(eid))[-1].body, ExecutionErased)
+    journal = await bench.engine.journal(eid)
+    assert isinstance(journal[-1].body, ExecutionErased)
+    epochs = [entry.by.site.epoch for entry in journal]
+    assert epochs == sorted(epochs)
 
 
 async def test_late_writes_are_removed_by_a_second_and_a_third_pass(bench: Bench) -> None:

@@ -66,7 +66,8 @@ async def _mark(services: Services, eid: Eid, reason: str, by: Provenance) -> St
         if standing.fold.erased:
             return standing
         if standing.archived_at is not None:
-            entry = JournalEntry(ExecutionErased(reason), _later(by, standing), standing.fold.seq + 1)
+            stamped = _later(replace(by, site=by.site.at_epoch(standing.fold.epoch)), standing)
+            entry = JournalEntry(ExecutionErased(reason), stamped, standing.fold.seq + 1)
             return standing.extended([entry], Position(standing.position.commit, standing.position.seq + 1))
         try:
             marked = await _append(services, standing, reason, by)
