@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flowli.domain.errors import UsageError
+from flowli.domain.errors import Retry, UsageError
 from flowli.world import SYSTEM
 from flowli_runner.agents import AgentSetup, Job
 from flowli_runner.agents.finding import make_agents
@@ -114,10 +114,11 @@ def test_what_codex_says_is_read(job):
 
 def test_a_report_file_says_more_than_the_output(job):
     report = {"outcome": "blocked", "summary": "no rights", "claims": ["a", {"text": "b"}, 3], "resume": "ask"}
-    job.report_file.write_text(json.dumps(report))
+    job.report_file.write_text(json.dumps({**report, "cost": {"tokens_in": 7, "usd": 0.5, "tokens_out": "many"}}))
     said = agent("claude-code").said(job, b"")
     assert (said.outcome, said.summary, said.resume) == (Outcome.BLOCKED, "no rights", "ask")
     assert said.claims == (Claim("a"), Claim("b"))
+    assert said.cost == Cost(tokens_in=7, usd=0.5)
 
 
 @pytest.mark.parametrize("body", ["", "[]", "{", '{"outcome": 3, "claims": 3, "summary": []}'])
@@ -186,14 +187,16 @@ async def test_a_service_is_started_once_polled_and_found_again(service, job):
     end = await running.wait()
     assert (end.reason, end.exit_code, running.output()) == ("exited", 0, b"working")
     assert (one.said(job, b"").outcome, one.said(job, b"").summary) == (Outcome.COMPLETED, "fine")
-    assert handles == [{"url": url, "id": "job 7"}]
+    assert handles == [{"url": url, "id": ""}, {"url": url, "id": "job 7"}]
     assert asked[0][:2] == ("POST", "/jobs")
     assert asked[0][2]["prompt"] == "the prompt"
     assert asked[0][3] == "a-1"
     assert {path for _, path, _, _ in asked[1:]} == {"/jobs/job%207"}
-    again = one.attach(job, handles[0])
-    assert again is not None
-    assert (await again.wait()).exit_code == 0
+    for handle in handles:  # also one whose runner died before the id was known: it is asked for again by its attempt
+        again = one.attach(job, handle)
+        assert again is not None
+        assert (await again.wait()).exit_code == 0
+    assert [key for method, path, _, key in asked if (method, path) == ("POST", "/jobs")] == ["a-1", "a-1"]
     assert one.attach(job, {"url": "http://elsewhere", "id": "job 7"}) is None
 
 
@@ -208,6 +211,14 @@ async def test_a_service_is_told_to_cancel(service, job):
     running = await one.start(job, record)
     assert (await running.stop()).reason == "cancelled"
     assert ("POST", "/jobs/job%207/cancel", {}, None) in asked
+
+
+async def test_a_service_that_is_away_gives_the_task_back(service, job):
+    one = make_agents([AgentSetup("one", "http", url="http://127.0.0.1:1/jobs")], Quick())["one"]
+    running = one.attach(job, {"url": "http://127.0.0.1:1/jobs", "id": "job 7"})
+    assert running is not None
+    with pytest.raises(Retry, match="cannot be reached"):
+        await running.wait()
 
 
 @pytest.mark.parametrize("url", ["", "ftp://x", "https://user:password@host/x"])

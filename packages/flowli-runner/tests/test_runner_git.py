@@ -122,7 +122,7 @@ async def test_hooks_signing_and_monitors_of_the_repository_are_not_run(reposito
     assert not canary.exists()
 
 
-async def test_work_is_measured_from_the_recorded_base_also_when_the_agent_commits(repository, trees):
+async def test_work_is_measured_from_the_recorded_base_also_when_the_agent_commits(repository, trees, tmp_path):
     """K46: committed but not pushed; the head of the tree is not the base."""
     tree = await trees.add("a1")
     (tree.folder / "one").write_text("1")
@@ -134,7 +134,8 @@ async def test_work_is_measured_from_the_recorded_base_also_when_the_agent_commi
     assert set(sealed.changes) == {("A", "one"), ("A", "two"), ("D", "README")}
     assert git(repository, "rev-parse", tree.branch) == sealed.head
     assert (await trees.seal(tree)) == sealed
-    assert b"+2" in await trees.diff(tree, sealed.head)
+    await trees.diff(tree, sealed.head, tmp_path / "diff")
+    assert b"+2" in (tmp_path / "diff").read_bytes()
 
 
 async def test_a_tree_in_which_somebody_works_stays_and_is_told(repository, trees):

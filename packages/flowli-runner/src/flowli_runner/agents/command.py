@@ -17,7 +17,8 @@ from flowli.domain.data import Data
 from flowli.domain.errors import UsageError
 from flowli.world import World
 from flowli_runner.agents.agent import AgentSetup, Job, Running, Said
-from flowli_runner.contracts import Claim, Outcome
+from flowli_runner.agents.lines import number, whole
+from flowli_runner.contracts import Claim, Cost, Outcome
 from flowli_runner.contracts.shape import ContractError, from_data
 from flowli_runner.process.launch import Program, Record, launch, reattach
 
@@ -101,7 +102,7 @@ def read_report(job: Job) -> Said:
     """What an agent has written into its report file; nothing if it is none.
 
     Any of the fields may be missing: ``outcome``, ``summary``, ``claims`` (texts, or objects with ``text`` and
-    ``evidence``), ``resume``, ``session``.
+    ``evidence``), ``resume``, ``session``, ``cost`` (``tokens_in``, ``tokens_out``, ``usd``).
     """
     try:
         with open(job.report_file, "rb") as file:
@@ -117,6 +118,7 @@ def read_report(job: Job) -> Said:
         claims=_claims(found.get("claims")),
         resume=_text(found.get("resume")),
         session=_text(found.get("session")),
+        cost=_cost(found.get("cost")),
     )
 
 
@@ -141,6 +143,13 @@ def _claims(found: object) -> tuple[Claim, ...]:
         except ContractError:
             continue
     return tuple(claims)
+
+
+def _cost(found: object) -> Cost:
+    told: dict[str, Any] = found if isinstance(found, dict) else {}
+    return Cost(
+        tokens_in=whole(told.get("tokens_in")), tokens_out=whole(told.get("tokens_out")), usd=number(told.get("usd"))
+    )
 
 
 def _text(found: object) -> str:

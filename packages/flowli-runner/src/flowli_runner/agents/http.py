@@ -2,11 +2,13 @@
 
     POST {url}                {"attempt", "prompt", "envelope", "tree"}  ->  {"id": ...}
     GET  {url}/{id}           ->  {"state": "running" | "completed" | "failed" | "cancelled" | "blocked",
-                                   "summary", "claims", "resume", "session", "output"}
+                                   "summary", "claims", "resume", "session", "cost", "output"}
     POST {url}/{id}/cancel    ->  anything
 
 A start carries the attempt as ``Idempotency-Key``: the same attempt asked for twice is one piece of work, so the start
-may be repeated when its answer was lost. The id is the handle. ``FLOWLI_AGENT_TOKEN`` of the agent's environment is the
+may be repeated when its answer was lost. The handle is written before the start, without an id, and again with it: who
+finds one without an id asks for the same attempt again, and goes on with it or ends it. A service that is away for a
+while gives the task back; the work is gone on with later. ``FLOWLI_AGENT_TOKEN`` of the agent's environment is the
 bearer token.
 """
 
@@ -18,11 +20,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
 from flowli.domain.data import Data
-from flowli.domain.errors import UsageError
+from flowli.domain.errors import Retry, UsageError
 from flowli.world import World
 from flowli_runner.agents.agent import AgentSetup, Job, Running, Said
 from flowli_runner.agents.command import read_report
@@ -33,13 +36,14 @@ __all__ = ["TOKEN", "HttpAgent"]
 
 TOKEN = "FLOWLI_AGENT_TOKEN"
 _POLL_S, _TIMEOUT_S, _TRIES = 2.0, 30.0, 5
+_AGAIN = timedelta(seconds=30)
 _ENDS = {
     "completed": ("exited", 0),
     "failed": ("exited", 1),
     "blocked": ("exited", 0),
     "cancelled": ("cancelled", None),
 }
-_FIELDS = ("summary", "claims", "resume", "session")
+_FIELDS = ("summary", "claims", "resume", "session", "cost")
 
 
 class HttpAgent:
@@ -55,6 +59,7 @@ class HttpAgent:
 
     async def start(self, job: Job, record: Record) -> Running:
         remote = _Remote(self._setup.url, job, self._world, self._pool)
+        await record({"url": self._setup.url, "id": ""})
         await remote.start()
         await record({"url": self._setup.url, "id": remote.id})
         return remote
@@ -93,6 +98,7 @@ class _Remote:
         self.id = found
 
     async def wait(self, seen: Callable[[], Awaitable[None]] | None = None) -> ProgramEnd:
+        await self._known()
         until_s = self._world.monotonic_s() + self._job.limits.timeout_s
         while True:
             answer = await self._call("GET", self._place(), None)
@@ -107,6 +113,7 @@ class _Remote:
             await self._world.sleep(_POLL_S)
 
     async def stop(self) -> ProgramEnd:
+        await self._known()
         await self._call("POST", f"{self._place()}/cancel", {})
         until_s = self._world.monotonic_s() + self._job.limits.grace_s
         while self._world.monotonic_s() < until_s:
@@ -118,6 +125,10 @@ class _Remote:
 
     def output(self) -> bytes:
         return self._output
+
+    async def _known(self) -> None:
+        if not self.id:
+            await self.start()
 
     def _place(self) -> str:
         return f"{self._url}/{quote(self.id, safe='')}"
@@ -134,13 +145,12 @@ class _Remote:
             try:
                 return await loop.run_in_executor(self._pool, self._send, method, url, body)
             except urllib.error.HTTPError as error:
-                if error.code < 500 or tried == _TRIES - 1:
+                if error.code < 500:
                     raise
             except (OSError, ValueError):
-                if tried == _TRIES - 1:
-                    raise
+                pass
             await self._world.sleep(_POLL_S * (tried + 1))
-        raise AssertionError
+        raise Retry(f"the agent's service {self._url} cannot be reached", after=_AGAIN)
 
     def _send(self, method: str, url: str, body: Mapping[str, object] | None) -> dict[str, Any]:
         headers = {"accept": "application/json", "content-type": "application/json"}

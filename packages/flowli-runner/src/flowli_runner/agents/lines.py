@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flowli_runner.agents.agent import Said
+from flowli_runner.contracts import Cost
 
 __all__ = ["events", "merged", "number", "whole"]
 
@@ -32,7 +33,7 @@ def merged(written: Said, told: Said) -> Said:
         claims=written.claims or told.claims,
         resume=written.resume or told.resume,
         session=told.session or written.session,
-        cost=told.cost,
+        cost=told.cost if told.cost != Cost() else written.cost,
     )
 
 

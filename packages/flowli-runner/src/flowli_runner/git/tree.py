@@ -126,13 +126,10 @@ class Trees:
         changes = tuple(zip(parts[0:-1:2], parts[1::2], strict=True))
         return Sealed(head, tuple((status[:1], path) for status, path in changes))
 
-    async def diff(self, tree: Tree, head: str) -> bytes:
-        """What differs between the base and a commit, as a patch."""
-        args = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--binary", tree.base, head)
-        code, out, err = await Git(self._repository).run(*args)
-        if code:
-            raise GitFailed("diff", err)
-        return out
+    async def diff(self, tree: Tree, head: str, path: Path) -> None:
+        """Write what differs between the base and a commit into a file, as a patch: it may be of any size."""
+        options = ("--no-color", "--no-ext-diff", "--no-textconv", "--binary", f"--output={path}")
+        await Git(self._repository)("diff", *options, tree.base, head)
 
     async def put_away(self, tree: Tree) -> PutAway:
         """Step 4."""

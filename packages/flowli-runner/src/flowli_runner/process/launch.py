@@ -24,11 +24,12 @@ from flowli.world import World
 from flowli_runner.process import supervisor
 from flowli_runner.process.handle import Handle, identify, is_alive, is_here, kill_marked, signal_to
 
-__all__ = ["Limits", "Program", "ProgramEnd", "launch", "reattach"]
+__all__ = ["Limits", "Program", "ProgramEnd", "after_gap", "before_gap", "launch", "reattach"]
 
 Record = Callable[[Data], Awaitable[None]]
 
 _POLL_S = 0.2
+_LONGEST_SECRET = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +108,11 @@ class Program:
         first, tail = _read(self.transcript), _read(self._folder / "transcript.tail")
         end = self._ended()
         missing = 0 if end is None else end.output_bytes - len(first) - len(tail)
-        gap = f"\n... {missing} bytes left out ...\n".encode() if missing > 0 else b""
-        return first + gap + tail
+        if missing <= 0:
+            return first + tail
+        head, rest = before_gap(first), after_gap(tail)
+        missing += len(first) - len(head) + len(tail) - len(rest)
+        return head + f"... {missing} bytes left out ...\n".encode() + rest
 
     def _ended(self) -> ProgramEnd | None:
         alive = is_alive(self._world, self.handle)  # before the result: it is written before the process ends
@@ -190,6 +194,18 @@ def reattach(world: World, data: Data) -> Program | None:
     if handle is None or not is_here(world, handle) or not Path(handle.folder, "spec.json").is_file():
         return None
     return Program(world, handle)
+
+
+def before_gap(data: bytes) -> bytes:
+    """What stands before a gap, without the line that the gap cuts: half a secret cannot be told from other text."""
+    end = data.rfind(b"\n") + 1
+    return data[: end or max(0, len(data) - _LONGEST_SECRET)]
+
+
+def after_gap(data: bytes) -> bytes:
+    """What stands behind a gap, without the line that the gap cuts."""
+    begin = data.find(b"\n") + 1
+    return data[begin or _LONGEST_SECRET :]
 
 
 def _read(path: Path) -> bytes:

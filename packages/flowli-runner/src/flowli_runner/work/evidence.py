@@ -9,6 +9,7 @@ from pathlib import Path
 
 from flowli.domain.delegate import Delegate
 from flowli_runner.contracts import EvidenceRef
+from flowli_runner.process.launch import after_gap, before_gap
 from flowli_runner.work.masking import Masker
 from flowli_runner.work.plane import Plane
 
@@ -32,26 +33,39 @@ class Box:
         self._plane, self._delegate, self._masker, self._limit = plane, delegate, masker, limit
         self.refs: list[EvidenceRef] = []
 
-    async def put(self, what: str, data: bytes, media_type: str = "text/plain") -> str:
-        """Keep a body; returns the name under which it stands, "" if it is empty or cannot be kept."""
+    async def put(self, what: str, data: bytes, media_type: str = "text/plain", size: int = 0) -> str:
+        """Keep a body; returns the name under which it stands, "" if it is empty or cannot be kept.
+
+        Args:
+            size: of the whole, where ``data`` is only its beginning and its end.
+        """
         if not data:
             return ""
         body = self._masker.body(data)
         half = self._limit // 2
         cut = len(body) > self._limit
         if cut:
-            gap = f"\n... {len(body) - 2 * half} bytes left out ...\n".encode()
+            gap = f"\n... {len(body) - 2 * half + max(0, size - len(data))} bytes left out ...\n".encode()
             body = body[:half] + gap + body[-half:]
         name = await self._plane.keep(self._delegate, what, body, media_type)
         if name:
-            self.refs.append(EvidenceRef(name, media_type, len(data), cut))
+            self.refs.append(EvidenceRef(name, media_type, max(size, len(data)), cut))
         return name
 
     async def attach(self, folder: Path) -> None:
         """Keep the files that an agent has put into a folder, each with the media type of its name."""
         for path in _attachments(folder):
             media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-            await self.put(f"attachment-{_STRANGE.sub('-', path.stem)[:60]}{_suffix(path)}", _read(path), media_type)
+            name = f"attachment-{_STRANGE.sub('-', path.stem)[:60]}{_suffix(path)}"
+            await self.put_file(name, path, media_type)
+
+    async def put_file(self, what: str, path: Path, media_type: str = "text/plain") -> str:
+        """Keep a file; of one that is too large no more is read than is kept."""
+        size = _size(path)
+        if size <= 2 * self._limit:
+            return await self.put(what, _read(path), media_type)
+        first, last = _read_from(path, 0, self._limit), _read_from(path, size - self._limit, self._limit)
+        return await self.put(what, before_gap(first) + after_gap(last), media_type, size)
 
 
 class Stream:
@@ -70,15 +84,25 @@ class Stream:
         self._looks += 1
         new = _read_from(self._path, self._offset)
         if len(new) >= _PIECE or (new and self._looks >= _LOOKS):
-            await self._keep(new[: self._masker.whole_part(new)])
+            await self._keep(new[: self._masker.whole_part(new) or self._cut(new)])
 
     async def end(self) -> None:
         """Keep the rest, and the last part of what was too long."""
-        while rest := _read_from(self._path, self._offset):
-            await self._keep(rest)
         tail = _read(self._path.with_name(f"{self._path.name}.tail"))
+        while rest := _read_from(self._path, self._offset):
+            if self._cut(rest):
+                await self._keep(rest[: self._masker.whole_part(rest) or self._cut(rest)])
+                continue
+            if tail:
+                rest = before_gap(rest)
+            await self._keep(rest)
+            break
         if tail:
-            await self._box.put("transcript-tail", tail)
+            await self._box.put("transcript-tail", after_gap(tail))
+
+    def _cut(self, data: bytes) -> int:
+        """Where a line that is too long may be cut; 0 while its rest may yet come."""
+        return self._masker.cut(data, 3 * _PIECE) if len(data) == 4 * _PIECE else 0
 
     async def _keep(self, data: bytes) -> None:
         if data:
@@ -108,10 +132,17 @@ def _read(path: Path) -> bytes:
         return b""
 
 
-def _read_from(path: Path, offset: int) -> bytes:
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _read_from(path: Path, offset: int, size: int = 4 * _PIECE) -> bytes:
     try:
         with open(path, "rb") as file:
             file.seek(offset)
-            return file.read(4 * _PIECE)
+            return file.read(size)
     except OSError:
         return b""

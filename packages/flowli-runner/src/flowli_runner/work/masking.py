@@ -53,6 +53,14 @@ class Masker:
         """The same without secrets."""
         return self.body(text.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
 
+    def cut(self, data: bytes, at: int) -> int:
+        """Where data may be cut in two at or before ``at`` so that no secret stands on both sides."""
+        for pattern in filter(None, (self._known, _SHAPES)):
+            for found in pattern.finditer(data):
+                if found.start() < at < found.end():
+                    at = found.start()
+        return at
+
     def whole_part(self, data: bytes) -> int:
         """How much of a stream that goes on can be masked by itself: whole lines, and no half of a private key."""
         end = data.rfind(b"\n") + 1

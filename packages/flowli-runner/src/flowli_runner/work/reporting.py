@@ -53,15 +53,16 @@ class Reporter:
     async def report(self, end: ProgramEnd, said: Said) -> Report:
         """Everything that is to be told of work that has ended."""
         record, envelope = self.record, self.envelope
+        folder = self.jobs.folder(record.attempt)
         await self._stream.end()
         head, changes = "", tuple[Change, ...]()
         trees, tree = self.jobs.trees, self.jobs.tree(record)
         if trees is not None and tree is not None:
             sealed = await trees.seal(tree)
             head, changes = sealed.head, tuple(Change(status, path) for status, path in sealed.changes)
-            await self._box.put("diff", await trees.diff(tree, head), "text/x-diff")
+            await trees.diff(tree, head, folder / "diff")
+            await self._box.put_file("diff", folder / "diff", "text/x-diff")
         beyond = outside((one.path for one in changes), envelope.write_scopes)
-        folder = self.jobs.folder(record.attempt)
         checks = await run_checks(
             self.world, envelope.checks, record.attempt, folder, Path(record.tree), self._box, self.delegate.delivery
         )
