@@ -67,6 +67,7 @@ class Chosen:
     updated_before: datetime | timedelta | None = None
     waiting_on: str | None = None
     text: str | None = None
+    parent: str | None = None
 
     @property
     def empty(self) -> bool:
@@ -129,6 +130,7 @@ def filters(function: F) -> F:
             metavar="WHAT",
             help="channel, timer, child, step, operator, or a name: channel:approval, paused.",
         ),
+        click.option("--parent", metavar="EID", help="Only the children of this execution; a prefix will do."),
         click.option("--text", metavar="TEXT", help="Part of the id, workflow, key, reason, error or an attribute."),
     )
     decorated = _collected(function)

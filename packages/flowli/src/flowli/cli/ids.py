@@ -9,9 +9,10 @@ from flowli.cli.exits import CommandFailed, ExitCode
 from flowli.domain.ids import Eid, parse_eid
 
 if TYPE_CHECKING:
-    from flowli.cli.session import Session
+    from flowli.cli.index import Index
+    from flowli.timestamp import Timestamp
 
-__all__ = ["resolve"]
+__all__ = ["resolve", "whole"]
 
 _WHOLE = 36
 _PREFIX = re.compile(r"[0-9a-f-]{1,35}", re.ASCII)
@@ -19,28 +20,36 @@ _SHOWN = 5
 _NEWEST = 1000
 
 
-async def resolve(session: Session, text: str) -> Eid:
-    """The execution that ``text`` names. A whole id costs no request; whether it exists is for the engine to say.
+def whole(text: str) -> Eid | None:
+    """The execution that ``text`` names, or None if it may be the beginning of an id.
+
+    Raises:
+        InvalidName: it cannot even be that.
+    """
+    return parse_eid(text) if len(text) >= _WHOLE or not _PREFIX.fullmatch(text.lower()) else None
+
+
+async def resolve(index: Index, text: str, now: Timestamp) -> Eid:
+    """The execution that ``text`` names. Whether one that is named whole exists is for the engine to say.
 
     Raises:
         CommandFailed: a prefix that fits none or several; the near ids are listed.
         InvalidName: ``text`` cannot begin an id.
     """
-    prefix = text.lower()
-    if len(text) >= _WHOLE or not _PREFIX.fullmatch(prefix):
-        return parse_eid(text)
+    named = whole(text)
+    if named is not None:
+        return named
     from flowli.cli.filters import Chosen
-    from flowli.cli.index import opened
 
-    async with opened(session) as index:
-        found = await index.beginning_with(prefix, limit=_SHOWN + 1)
-        if len(found) == 1:
-            return found[0].eid
-        if not found:
-            newest = await index.rows(Chosen(), session.engine.world.now(), limit=_NEWEST)
-            near = _near([str(row.eid) for row in newest.rows], prefix)
-            hint = f"; the nearest are {', '.join(near)}" if near else "; `flowli list` shows those that exist"
-            raise CommandFailed(f"no execution begins with {text!r}{hint}", ExitCode.REFUSED, "UnknownExecution")
+    prefix = text.lower()
+    found = await index.beginning_with(prefix, limit=_SHOWN + 1)
+    if len(found) == 1:
+        return found[0].eid
+    if not found:
+        newest = await index.rows(Chosen(), now, limit=_NEWEST)
+        near = _near([str(row.eid) for row in newest.rows], prefix)
+        hint = f"; the nearest are {', '.join(near)}" if near else "; `flowli list` shows those that exist"
+        raise CommandFailed(f"no execution begins with {text!r}{hint}", ExitCode.REFUSED, "UnknownExecution")
     ids = ", ".join(str(row.eid) for row in found[:_SHOWN])
     more = " and others" if len(found) > _SHOWN else ""
     raise CommandFailed(f"{text!r} fits {ids}{more}; type more of it", ExitCode.REFUSED, "AmbiguousId")

@@ -52,8 +52,11 @@ class Index:
 
         Raises:
             InvalidValue: no page gave that cursor.
+            CommandFailed: the parent is a prefix of no execution, or of several.
+            InvalidName: it cannot begin an id.
         """
         from flowli.adapters.projection import Page
+        from flowli.cli.ids import resolve
 
         if self._projection is None:
             return Page(())
@@ -62,6 +65,7 @@ class Index:
             workflow=chosen.workflow,
             version=chosen.of_version,
             queue=chosen.of_queue,
+            parent=None if chosen.parent is None else await resolve(self, chosen.parent, now),
             key=chosen.of_key,
             attributes=chosen.scalars(),
             created_after=chosen.instant("created_after", now),

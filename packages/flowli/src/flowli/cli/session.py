@@ -55,9 +55,15 @@ class Session:
             CommandFailed: none or several begin like that; the near ones are listed.
             InvalidName: it cannot be an id.
         """
-        from flowli.cli.ids import resolve
+        from flowli.cli.ids import resolve, whole
 
-        return await resolve(self, text)
+        named = whole(text)
+        if named is not None:
+            return named
+        from flowli.cli.index import opened
+
+        async with opened(self) as index:
+            return await resolve(index, text, self.engine.world.now())
 
     def teach(self) -> None:
         """Have the engine learn from the index, not from the whole control log, what workers have announced."""

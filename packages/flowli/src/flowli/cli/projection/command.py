@@ -13,6 +13,7 @@ from flowli.cli.shell import FlowliCommand, FlowliParts
 
 if TYPE_CHECKING:
     from flowli.adapters.projection import WrittenSnapshot
+    from flowli.domain.data import Data
 
 __all__ = ["projection", "written"]
 
@@ -74,7 +75,13 @@ def written(session: Session, made: WrittenSnapshot) -> None:
     """Print what was put into the bucket."""
     if session.screen.json_wanted:
         seq, commit = made.position.seq, made.position.commit
-        told = {"entries": seq, "commits": commit, "parts": made.parts, "bytes": made.size, "kept": made.kept}
+        told: dict[str, Data] = {
+            "entries": seq,
+            "commits": commit,
+            "parts": made.parts,
+            "bytes": made.size,
+            "kept": made.kept,
+        }
         session.screen.json(told)
         return
     if made.kept:

@@ -13,6 +13,7 @@ from flowli.runtime.insight.known import KnownCode
 from flowli.runtime.insight.mermaid import mermaid
 from flowli.runtime.insight.read import inspect
 from flowli.runtime.insight.reasons import Reason
+from flowli.runtime.insight.shape import Shape, ShapeEdge, ShapeNode, shape, shape_mermaid
 from flowli.runtime.insight.timeline import Moment, timeline
 from flowli.runtime.insight.tree import AttemptNode, FrameNode, frame_tree
 
@@ -36,6 +37,9 @@ __all__ = [
     "Pointers",
     "QueueView",
     "Reason",
+    "Shape",
+    "ShapeEdge",
+    "ShapeNode",
     "StepView",
     "Wait",
     "explain",
@@ -44,5 +48,7 @@ __all__ = [
     "inspect",
     "mermaid",
     "plugin_explainers",
+    "shape",
+    "shape_mermaid",
     "timeline",
 ]

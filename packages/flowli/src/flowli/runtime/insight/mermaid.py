@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flowli.runtime.insight.graph import EdgeStatus, Graph, GraphNode, NodeStatus
 
-__all__ = ["mermaid"]
+__all__ = ["drawn", "mermaid"]
 
 _COLOURS = {
     NodeStatus.PAUSED: "fill:#fde68a,stroke:#b45309",
@@ -35,6 +37,17 @@ def mermaid(graph: Graph) -> str:
         lines.append(f"    {names[edge.source]} {arrow} {names[edge.target]}")
     used = sorted({node.status for node in graph.nodes})
     lines += [f"    classDef {status} {_COLOURS[status]}" for status in used]
+    return "\n".join(lines) + "\n"
+
+
+def drawn(nodes: Sequence[tuple[str, str, str]], edges: Sequence[tuple[str, str, str]]) -> str:
+    """A flowchart of nodes (id, kind, label of lines) and of edges (source, target, label)."""
+    names = {node: f"n{number}" for number, (node, _, _) in enumerate(nodes)}
+    lines = ["flowchart TD"]
+    for node, kind, label in nodes:
+        before, after = _SHAPES.get(kind, ("[", "]"))
+        lines.append(f'    {names[node]}{before}"{"<br/>".join(map(_text, label.splitlines()))}"{after}')
+    lines += [f'    {names[source]} -->|"{_text(label)}"| {names[target]}' for source, target, label in edges]
     return "\n".join(lines) + "\n"
 
 
