@@ -20,7 +20,7 @@ __all__ = ["INSTANT_S", "Ended", "Hub", "Parts", "Watch"]
 K = TypeVar("K", bound=Hashable)
 
 _LOOKS_A_SECOND = 100.0
-_OWNED_LOOK_S, _RECHECK_S = 10.0, 1.0
+_OWNED_LOOK_S = 10.0
 INSTANT_S = 1e-5
 """Less than this is no time to wait for."""
 
@@ -56,12 +56,18 @@ class Watch:
     def __init__(self, hub: Hub, eid: Eid) -> None:
         self._hub, self._eid = hub, eid
         self._news = asyncio.Event()
+        self._stirred = asyncio.Event()
         self.ended: Ended | None = None
 
     def tell(self, ended: Ended | None) -> None:
         """Something is durable; ``ended`` if it is the end."""
         self.ended = self.ended or ended
         self._news.set()
+        self._stirred.set()
+
+    def stir(self) -> None:
+        """Who runs the execution has changed, so that the next look may be due at another time."""
+        self._stirred.set()
 
     async def wait(self, look_s: float, deadline_s: float | None) -> bool:
         """Wait for news; False if it is time to look at the bucket.
@@ -80,8 +86,8 @@ class Watch:
             left_s = due_s - hub.world.monotonic_s()
             if left_s < INSTANT_S:
                 return False
-            # not in one go: the owner may let go of the execution meanwhile
-            await first_of(self._news.wait(), hub.world.sleep(min(left_s, _RECHECK_S)))
+            self._stirred.clear()
+            await first_of(self._stirred.wait(), hub.world.sleep(left_s))
         self._news.clear()
         return True
 
@@ -109,10 +115,12 @@ class Hub:
     def owned(self, eid: Eid, wake: Callable[[str], None]) -> None:
         """An owner in this process takes wake-ups for ``eid`` from now on."""
         self._owners[eid] = wake
+        self._stir(eid)
 
     def disowned(self, eid: Eid) -> None:
         """No owner of this process runs ``eid`` any more."""
         self._owners.pop(eid, None)
+        self._stir(eid)
 
     def owns(self, eid: Eid) -> bool:
         """Whether an owner in this process runs ``eid``."""
@@ -174,6 +182,10 @@ class Hub:
     async def wait_end(self, eid: Eid, timeout_s: float) -> bool:
         """Wait until this process sees the end of ``eid``, or something like it; False after ``timeout_s`` seconds."""
         return await self._wait(self._end_waiters, (eid,), timeout_s)
+
+    def _stir(self, eid: Eid) -> None:
+        for watch in self._watches.get(eid, ()):
+            watch.stir()
 
     async def _wait(self, waiters: dict[K, dict[asyncio.Event, None]], keys: tuple[K, ...], timeout_s: float) -> bool:
         event = asyncio.Event()

@@ -17,7 +17,7 @@ from flowli.domain.provenance import Actor
 from flowli.runtime.engine.base import as_eid
 from flowli.runtime.engine.starting import AnyWorkflow, StartVerbs
 from flowli.runtime.hub import INSTANT_S, Ended
-from flowli.runtime.protocols.standing import read_standing
+from flowli.runtime.protocols.standing import Standing, read_standing
 
 __all__ = ["ResultVerbs"]
 
@@ -45,7 +45,7 @@ class ResultVerbs(StartVerbs):
             NotAllowed: it was erased.
             ResultTimeout: it has not ended in time; it goes on.
         """
-        return self._value(await self._ended(as_eid(eid), timeout))
+        return self._value(await self._ended(as_eid(eid), timeout, None))
 
     @overload
     async def run(
@@ -101,7 +101,7 @@ class ResultVerbs(StartVerbs):
         Arguments and errors are those of ``start`` and ``result``; ``wait_s`` limits the waiting, ``timeout`` the
         execution.
         """
-        started = await self.start_args(
+        started, _ = await self._start(
             workflow,
             args,
             kwargs,
@@ -113,15 +113,21 @@ class ResultVerbs(StartVerbs):
             timeout=timeout,
             actor=actor,
         )
-        return await self.result(started.eid, wait_s)
+        # Nothing was heard of what this call has just begun: it is waited for before it is read.
+        new = Standing.new(started.execution) if started.wrote and not started.joined else None
+        return self._value(await self._ended(started.execution.eid, wait_s, new))
 
-    async def _ended(self, eid: Eid, timeout: float | timedelta | None) -> Ended:
-        """Wait for the end: told by this process, else by looking for the journal's next number."""
+    async def _ended(self, eid: Eid, timeout: float | timedelta | None, standing: Standing | None) -> Ended:
+        """Wait for the end: told by this process, else by looking for the journal's next number.
+
+        Args:
+            standing: where it stands, if that is known.
+        """
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
         deadline_s = None if seconds is None else self.world.monotonic_s() + seconds
         # heard of before it is read: an end in between is missed by neither
         with self.hub.watch(eid) as watch:
-            standing = await read_standing(self.ports, eid)
+            standing = standing or await read_standing(self.ports, eid)
             look_s, looks = _FIRST_LOOK_S, 0
             while not standing.ended:
                 if deadline_s is not None and self.world.monotonic_s() > deadline_s - INSTANT_S:

@@ -22,7 +22,7 @@ from flowli.runtime.protocols.start import created, put_start
 from flowli.runtime.protocols.start_keyed import KeyedStart, OnConflict, keyed_start
 from flowli.runtime.registry import Workflow
 
-__all__ = ["AnyWorkflow", "StartResult", "StartVerbs"]
+__all__ = ["AnyWorkflow", "StartResult", "StartVerbs", "plain_arguments"]
 
 AnyWorkflow: TypeAlias = str | Callable[..., Awaitable[Any]]
 """A registered workflow function, or the name of a workflow."""
@@ -152,10 +152,43 @@ class StartVerbs(OperatorVerbs):
             request: id of this call; repeated with the same key it joins what it started, also with ``replace`` and
                 ``reject``. Drawn if None.
         """
+        started, seq = await self._start(
+            workflow,
+            args,
+            kwargs or {},
+            key=key,
+            on_conflict=on_conflict,
+            queue=queue,
+            priority=priority,
+            version=version,
+            timeout=timeout,
+            actor=actor,
+            announced=announced,
+            request=request,
+        )
+        return StartResult(started.execution.eid, started.joined, seq)
+
+    async def _start(
+        self,
+        workflow: AnyWorkflow,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        *,
+        key: str | None,
+        on_conflict: str,
+        queue: str | None,
+        priority: int | None,
+        version: str | None,
+        timeout: float | timedelta | None,
+        actor: Actor | None,
+        announced: bool = False,
+        request: str | None = None,
+    ) -> tuple[KeyedStart, int | None]:
+        """Begin an execution, or find the one of its key; also the control sequence if it was waited for."""
         by = self._by(actor)
         policy = _policy(on_conflict)
         execution = self._execution(
-            workflow, args, kwargs or {}, by, key=key, queue=queue, priority=priority, version=version, timeout=timeout
+            workflow, args, kwargs, by, key=key, queue=queue, priority=priority, version=version, timeout=timeout
         )
         with self.observers.tracer.around(start_work(execution, by.trace)) as span:
             by = replace(by, trace=span.trace)
@@ -168,7 +201,7 @@ class StartVerbs(OperatorVerbs):
                 started = await self._keyed(execution, asked, policy, by, same_timeout=timeout is not None)
             seq = await self._announce(started, by, announced)
         self.hub.wake_queue(started.execution.queue)
-        return StartResult(started.execution.eid, started.joined, seq)
+        return started, seq
 
     async def _keyed(
         self, execution: Execution, request: str, policy: OnConflict, by: Provenance, *, same_timeout: bool
@@ -214,7 +247,7 @@ class StartVerbs(OperatorVerbs):
         else:
             name = check_name("workflow", str(workflow))
             version = check_key("version", str(version))
-            data = _plain(args, kwargs)
+            data = plain_arguments(args, kwargs)
         self._check_size(f"the arguments of workflow '{name}'", data)
         default = known.timeout_s if known is not None else None
         return Execution(
@@ -235,7 +268,12 @@ class StartVerbs(OperatorVerbs):
         return None if unknown and version is not None else self.registry.of(workflow, version)
 
 
-def _plain(args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Data]:
+def plain_arguments(args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Data]:
+    """Arguments of a workflow that is not known here, recorded as they are.
+
+    Raises:
+        InvalidValue: one of them would not come back equal.
+    """
     listed: list[Data] = [codec.to_data(value, path=f"args[{n}]") for n, value in enumerate(args)]
     named: dict[str, Data] = {name: codec.to_data(value, path=f"args.{name}") for name, value in kwargs.items()}
     return {"args": listed, "kwargs": named}

@@ -9,24 +9,16 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import tasks
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
-__all__ = ["Numbering", "number_gathers"]
-
-
-@runtime_checkable
-class Numbering(Protocol):
-    """A loop that numbers."""
-
-    def next_number(self) -> int:
-        """Numbers tasks and futures in the order of their creation."""
+__all__ = ["number_gathers"]
 
 
 def _hash(future: Any) -> int:
     number: int | None = getattr(future, "_flowli_number", None)
     if number is None:
-        loop = future.get_loop()
-        number = loop.next_number() if isinstance(loop, Numbering) else object.__hash__(future)
+        next_number = getattr(future.get_loop(), "next_number", None)
+        number = object.__hash__(future) if next_number is None else int(next_number())
         future._flowli_number = number
     return number
 
