@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import os
-import signal
 import sys
 
 import httpx
@@ -16,6 +14,7 @@ from flowli_api.auth.static import StaticAuthenticator
 from flowli_api.config import ApiConfig
 
 from .conftest import PEOPLE, registry, token_of
+from .served import PATIENCE_S, bucket_in, serving
 
 
 async def test_what_one_process_writes_another_reads_by_its_sequence_k45(open_shop):
@@ -157,62 +156,26 @@ async def test_a_projection_file_is_kept_by_whoever_gave_it(tmp_path):
         await projection.close()
 
 
-APP = """
-import asyncio
-from flowli import Context, Registry
-registry = Registry()
-
-@registry.workflow
-async def slow(ctx: Context) -> str:
-    await ctx.step(asyncio.sleep, 3600)
-    return "done"
-"""
-
-
 async def test_a_process_with_open_streams_ends_when_it_is_told_to_k42(tmp_path):
     """K42: three event streams and a long poll do not hold it; its exit code is 0."""
-    (tmp_path / "slow_app.py").write_text(APP)
-    command = [sys.executable, "-m", "flowli.cli", "api", "serve", "--app", "slow_app:registry", "--port", "0"]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")])),
-    }
-    (tmp_path / "bucket").mkdir()
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        "--storage",
-        f"file:{tmp_path}/bucket",
-        cwd=tmp_path,
-        env=environment,
-        stderr=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.DEVNULL,
-    )
-    try:
-        assert process.stderr is not None
-        url = token = ""
-        while not token:
-            line = (await process.stderr.readline()).decode()
-            assert line, "it ended before it served"
-            if "#token=" in line:
-                url, _, token = line.strip().rpartition(" ")[2].partition("/#token=")
-        async with httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=60) as client:
-            while True:
-                try:
-                    assert (await client.get("/ready")).status_code == 200
-                    break
-                except httpx.ConnectError:
-                    continue
-            polling = asyncio.ensure_future(client.post("/v1/queues/agents/dequeue", json={"wait_s": 25}))
-            streams = [asyncio.ensure_future(read(client, begun := asyncio.Event())) for _ in range(3)]
-            await begun.wait()
-            process.send_signal(signal.SIGTERM)
-            assert (await polling).json() == {"items": []}
-            assert all("retry: " in text for text in await asyncio.gather(*streams))
-        assert await process.wait() == 0
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+    async with asyncio.timeout(PATIENCE_S), serving(tmp_path, bucket_in(tmp_path)) as service:
+        http, sent = service.http, asyncio.Event()
+
+        async def trace(event, info):
+            if event.endswith("send_request_body.complete"):
+                sent.set()
+
+        polling = asyncio.ensure_future(
+            http.post("/v1/queues/agents/dequeue", json={"wait_s": 25}, extensions={"trace": trace})
+        )
+        begun = [asyncio.Event() for _ in range(3)]
+        streams = [asyncio.ensure_future(read(http, one)) for one in begun]
+        for one in (*begun, sent):
+            await one.wait()
+        assert (await http.get("/ready")).status_code == 200  # whatever was sent before has been taken up by now
+        assert await service.end() == 0
+        assert (await polling).json() == {"items": []}
+        assert all("retry: " in text for text in await asyncio.gather(*streams))
 
 
 async def read(client, begun):

@@ -117,11 +117,8 @@ class Feed:
         return Round(tuple(row for row in rows if row is not None), before, position)
 
 
-def parse_place(text: str | None, what: str = "Last-Event-ID: no event of this stream has that id") -> Position | None:
+def parse_place(text: str | None) -> Position | None:
     """The place that the id of an event names.
-
-    Args:
-        what: told if it names none.
 
     Raises:
         Problem: ``invalid``: no event had that id.
@@ -130,7 +127,7 @@ def parse_place(text: str | None, what: str = "Last-Event-ID: no event of this s
         return None
     commit, dot, seq = text.partition(".")
     if not (dot and commit.isascii() and commit.isdigit() and seq.isascii() and seq.isdigit() and len(text) <= 32):
-        raise Problem("invalid", f"{what}; begin without one.")
+        raise Problem("invalid", "Last-Event-ID: no event of this stream has that id; begin without one.")
     return Position(int(commit), int(seq))
 
 

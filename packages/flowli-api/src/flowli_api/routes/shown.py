@@ -29,7 +29,10 @@ router = ApiRouter(tags=["executions"])
 _OWN = re.compile(r"\._(published|stream)-([^.]+)$")
 _AT_ONCE = 1000
 
-_Place = Annotated[str | None, Query(max_length=32, description="`next_after` of the page before.", examples=["4.2"])]
+_Place = Annotated[
+    str | None,
+    Query(pattern=r"^[0-9]{1,15}\.[0-9]{1,15}$", description="`next_after` of the page before.", examples=["4.2"]),
+]
 
 
 class NamesOut(Out):
@@ -102,8 +105,7 @@ async def read_stream(
 ) -> Response:
     """What the workflow wrote to a stream, in order. A value may come again, with the same `number`."""
     await service.reach(caller, eid)
-    place = parse_place(after, "query.after: no page ends at that place")
-    page = await service.engine.read_stream(eid, name, place or START, limit=limit)
+    page = await service.engine.read_stream(eid, name, parse_place(after) or START, limit=limit)
     end = f"{page.position.commit}.{page.position.seq}"
     items = [ShownOut.of(one) for one in page.items]
     return answer(request, StreamOut(items=items, next_after=end, closed=page.closed))
