@@ -63,6 +63,31 @@ def test_the_doctor_finds_everything_in_order(place):
     done = doctor(place)
     assert done.exit_code == 0, done.output
     assert [line.split()[0] for line in done.output.splitlines()] == ["ok"] * 5
+    assert "is it the right bucket?" in done.output  # no workflow was ever started there
+
+
+def test_help_reads_well_in_80_columns():
+    for page in ([], ["run"], ["doctor"], ["schema"]):
+        done = CliRunner(env={"COLUMNS": "80"}).invoke(runner, [*page, "--help"])
+        assert max(map(len, done.output.splitlines())) <= 80
+        assert "..." not in done.output.replace("[ARGS]...", "")
+
+
+@pytest.fixture
+def token(monkeypatch):
+    monkeypatch.setenv("FLOWLI_TOKEN", "x" * 20)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"), [("http://127.0.0.1:1", "cannot be reached"), ("ftp://host", "no address of a service")]
+)
+def test_the_doctor_names_what_is_wrong_with_a_service(place, token, url, said):
+    pytest.importorskip("flowli_api")
+    pytest.importorskip("httpx")
+    done = call("doctor", "--config", str(place / "runner.toml"), "--url", url)
+    assert done.exit_code == 1
+    (bad,) = [line for line in done.output.splitlines() if line.startswith("BAD")]
+    assert said in bad
 
 
 @pytest.mark.parametrize(

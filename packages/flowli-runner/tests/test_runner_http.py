@@ -267,6 +267,19 @@ async def test_what_a_killed_runner_held_is_free_at_the_next_start(office, tmp_p
     await asyncio.gather(first, return_exceptions=True)
 
 
+async def test_the_doctor_sees_what_a_token_may_take(office, monkeypatch):
+    from flowli_api.client.asynchronous import AsyncClient
+    from flowli_runner.remote import look
+
+    monkeypatch.setenv("FLOWLI_TOKEN", "x" * 20)
+    monkeypatch.setattr(AsyncClient, "close", lambda self: asyncio.sleep(0))
+    monkeypatch.setattr(look, "AsyncClient", lambda url, token: office.client)
+    assert await look.look_at_service("agents", "http://flowli.test") is None
+    refused = await look.look_at_service("finance", "http://flowli.test")
+    assert refused is not None
+    assert "tasks:consume:finance" in refused
+
+
 async def test_a_service_that_is_named_wrongly_is_refused(tmp_path, monkeypatch):
     from flowli_runner.remote.run import work_remotely
 

@@ -12,7 +12,7 @@ import click
 from flowli.cli.exits import ExitCode
 from flowli.domain.errors import FlowliError
 from flowli_runner.agents.finding import make_agents
-from flowli_runner.cli.options import config_options, configured
+from flowli_runner.cli.options import config_options, configured, url_option
 from flowli_runner.git.command import Git, GitFailed
 from flowli_runner.git.names import BadName, check_ref
 from flowli_runner.work.config import RunnerConfig
@@ -22,26 +22,36 @@ __all__ = ["doctor", "findings"]
 _OLDEST_GIT: tuple[int, int] = (2, 36)
 
 
-@click.command()
+@click.command(short_help="Check git, repository, agents and queue.")
 @config_options
-def doctor(path: Path, storage: str | None, queue: str | None, worker_id: str | None, parallel: int | None) -> None:
-    """See whether git, the repository, the agents and the queue are as a runner needs them."""
+@url_option
+def doctor(
+    path: Path, storage: str | None, queue: str | None, worker_id: str | None, parallel: int | None, url: str | None
+) -> None:
+    """See whether git, the repository, the agents and the queue are as a runner needs them.
+
+    Each line begins with ok or BAD; with a BAD one the exit code is 1. No task is taken and no agent is started.
+    """
     config = configured(path, storage=storage, queue=queue, worker_id=worker_id, parallel=parallel)
-    bad = asyncio.run(_tell(config))
+    bad = asyncio.run(_tell(config, url))
     if bad:
         click.get_current_context().exit(ExitCode.REFUSED)
 
 
-async def _tell(config: RunnerConfig) -> int:
+async def _tell(config: RunnerConfig, url: str | None) -> int:
     bad = 0
-    async for what, problem in findings(config):
+    async for what, problem in findings(config, url):
         bad += problem is not None
         click.echo(f"{'ok  ' if problem is None else 'BAD '} {what}{'' if problem is None else f': {problem}'}")
     return bad
 
 
-async def findings(config: RunnerConfig) -> AsyncIterator[tuple[str, str | None]]:
-    """What was looked at, and the problem with it; None where there is none."""
+async def findings(config: RunnerConfig, url: str | None = None) -> AsyncIterator[tuple[str, str | None]]:
+    """What was looked at, and the problem with it; None where there is none.
+
+    Args:
+        url: of the service through which the queue is reached; None for the bucket of the configuration.
+    """
     yield "git", await _git()
     if config.repository:
         yield f"repository {config.repository}", await _repository(config)
@@ -53,7 +63,10 @@ async def findings(config: RunnerConfig) -> AsyncIterator[tuple[str, str | None]
             yield f"agent {name} ({setup.kind})", make_agents([setup], SYSTEM)[name].problem()
         except FlowliError as error:
             yield f"agent {name} ({setup.kind})", str(error)
-    yield f"queue {config.queue}", await _queue(config)
+    if url is None:
+        yield await _queue(config)
+    else:
+        yield f"queue {config.queue} at {url}", await _queue_of_service(config, url)
 
 
 async def _git() -> str | None:
@@ -91,17 +104,29 @@ def _work_dir(config: RunnerConfig) -> str | None:
     return None
 
 
-async def _queue(config: RunnerConfig) -> str | None:
+async def _queue(config: RunnerConfig) -> tuple[str, str | None]:
     from flowli.adapters.opening import open_backend
 
+    what = f"queue {config.queue}"
     if not config.storage:
-        return "no storage is named; write storage = 'file:./bucket' into the file or give --storage"
+        return what, "no storage is named; write storage = 'file:./bucket' into the file or give --storage"
     try:
         backend = open_backend(config.storage)
         try:
             settings = await backend.ports.queue.settings(config.queue)
+            new = not (await backend.ports.control.read(limit=1)).entries
         finally:
             await backend.close()
     except FlowliError as error:
-        return str(error)
-    return None if settings.paused is None else f"it is paused ({settings.paused}); `flowli queues resume` opens it"
+        return what, str(error)
+    if settings.paused is not None:
+        return what, f"it is paused ({settings.paused}); `flowli queues resume` opens it"
+    return f"{what} (nothing was ever started in {config.storage}: is it the right bucket?)" if new else what, None
+
+
+async def _queue_of_service(config: RunnerConfig, url: str) -> str | None:
+    try:
+        from flowli_runner.remote.look import look_at_service
+    except ImportError:
+        return "the HTTP service needs its client; run: pip install flowli-api"
+    return await look_at_service(config.queue, url)

@@ -12,7 +12,7 @@ import click
 from flowli.domain.errors import UsageError
 from flowli_runner.work.config import RunnerConfig, read_config
 
-__all__ = ["config_options", "configured"]
+__all__ = ["config_options", "configured", "url_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,6 +43,16 @@ def config_options(command: F) -> F:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def url_option(command: F) -> F:
+    """Add the option that names a service in the place of a bucket."""
+    return click.option(
+        "--url",
+        envvar="FLOWLI_URL",
+        metavar="URL",
+        help="HTTP service to work through, where the bucket cannot be reached; the token is in FLOWLI_TOKEN.",
+    )(command)
 
 
 def configured(path: Path, **given: object) -> RunnerConfig:

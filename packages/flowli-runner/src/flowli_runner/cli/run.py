@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from flowli.domain.errors import UsageError
-from flowli_runner.cli.options import config_options, configured
+from flowli_runner.cli.options import config_options, configured, url_option
 from flowli_runner.work.config import RunnerConfig
 
 __all__ = ["run"]
@@ -16,12 +16,7 @@ __all__ = ["run"]
 
 @click.command()
 @config_options
-@click.option(
-    "--url",
-    envvar="FLOWLI_URL",
-    metavar="URL",
-    help="HTTP service to work through, where the bucket cannot be reached; the token is in FLOWLI_TOKEN.",
-)
+@url_option
 @click.option("--once", is_flag=True, help="Work on what is ready now, then exit.")
 @click.option("--log-json", is_flag=True, help="Log one JSON object a line.")
 def run(

@@ -13,7 +13,7 @@ __all__ = ["schema"]
 _KINDS = {"envelope": Envelope, "report": Report}
 
 
-@click.command()
+@click.command(short_help="Print the JSON Schema of envelope or report.")
 @click.argument("contract", type=click.Choice(list(_KINDS)))
 def schema(contract: str) -> None:
     """Print the JSON Schema of what a workflow asks for (envelope) or is told (report)."""
