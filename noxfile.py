@@ -65,9 +65,18 @@ def mutations(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS[0], default=False)
 def bench(session: nox.Session) -> None:
-    """Throughput at concurrency 100 against concurrency 1, in one run; wants a machine with nothing else to do."""
+    """Concurrency 100 against concurrency 1; lists of a million entries. Wants a machine with nothing else to do."""
     session.install(*TEST, "-e", "packages/flowli")
     session.run("pytest", "--import-mode=importlib", "tests/bench/check_concurrency.py", *session.posargs)
+    options = ["--import-mode=importlib", "-o", "pythonpath=tests/bench"]
+    session.run("pytest", *options, "tests/bench/check_projection.py", *session.posargs)
+
+
+@nox.session(python=PYTHONS[0], default=False)
+def peers(session: nox.Session) -> None:
+    """The same workflows here and on other embedded engines, in turn; wants a machine with nothing else to do."""
+    session.install("dbos", "unhinged", "./packages/flowli")
+    session.run("python", "tests/bench/peers/compare.py", *session.posargs)
 
 
 @nox.session
