@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flowli.cairn.store import ObjectStore
+from flowli.testing.sim.backends import OpenBackend
 from flowli.testing.sim.modes import Case, freezes, run_case, storms, sweep
 from flowli.testing.sim.workload import Workload
 from flowli.testing.sim.workloads import WORKLOADS
@@ -63,6 +64,7 @@ class Campaign:
     Attributes:
         seed: of the latencies, and of the choice among the cases.
         store: a real store that does all that the bucket does, and must answer the same.
+        backend: opens ten ports that stand in the place of the bucket.
         tried: how many were run, by mode.
         operations: how many requests all of them made.
     """
@@ -70,6 +72,7 @@ class Campaign:
     workloads: Mapping[str, Workload] = field(default_factory=lambda: WORKLOADS)
     seed: int = 1
     store: ObjectStore | None = None
+    backend: OpenBackend | None = None
     tried: Counter[str] = field(default_factory=Counter)
     operations: int = 0
     findings: list[Finding] = field(default_factory=list)
@@ -87,8 +90,8 @@ class Campaign:
         """
         chosen = {name: self.workloads[name] for name in names or self.workloads}
         modes: dict[str, Callable[[], Iterator[Case]]] = {
-            "sweep": lambda: sweep(chosen, self.seed, most=budget.sweep),
-            "freeze": lambda: freezes(chosen, self.seed, most=budget.freezes),
+            "sweep": lambda: sweep(chosen, self.seed, most=budget.sweep, backend=self.backend),
+            "freeze": lambda: freezes(chosen, self.seed, most=budget.freezes, backend=self.backend),
             "storm": lambda: storms(chosen, range(self.seed, self.seed + budget.storms)),
         }
         if mode == "all":
@@ -106,7 +109,7 @@ class Campaign:
     def run(self, cases: Iterable[Case]) -> Iterator[Finding | None]:
         """Run cases one by one; yields a finding, or None for a good run."""
         for case in cases:
-            outcome, _ = run_case(case, self.workloads, store=self.store)
+            outcome, _ = run_case(case, self.workloads, store=self.store, backend=self.backend)
             self.tried[case.mode] += 1
             self.operations += outcome.operations
             finding = Finding(case, tuple(outcome.problems)) if outcome.problems else None

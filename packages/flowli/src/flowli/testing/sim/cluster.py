@@ -1,18 +1,20 @@
-"""``Cluster``: a bucket and a fleet on virtual time; first a storm, then calm, then judgement."""
+"""``Cluster``: a bucket, or another backend, and a fleet on virtual time; first a storm, then calm, then judgement."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 from dataclasses import dataclass, field
 from typing import Any
 
 from flowli.domain.ids import Eid
 from flowli.runtime import Registry
+from flowli.testing.sim.backends import Backends, OpenBackend
 from flowli.testing.sim.bucket import Bucket
 from flowli.testing.sim.fleet import Fleet
 from flowli.testing.sim.loop import CURRENT, Deadlock, VirtualLoop
-from flowli.testing.sim.network import Chooser, Operation
+from flowli.testing.sim.network import Chooser, Network, Operation
 from flowli.testing.sim.workload import Effect, Expected, Ledger, Workload
 
 __all__ = ["Cluster", "Outcome", "Plan"]
@@ -20,6 +22,7 @@ __all__ = ["Cluster", "Outcome", "Plan"]
 _STORM_S, _CALM_S, _AFTERWARDS_S = 120.0, 600.0, 55.0
 _RESTART_S, _WILD = 9.0, 15_000
 _TIDYING = 10
+_RUNS = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +34,14 @@ class Plan:
         one_host: all nodes are on one host, so that dead processes are seen at once.
         settings: of the engine; for both orders of the TTLs.
         skews_s: how far the wall clocks of the nodes are ahead, by name.
+        open_backend: opens ten ports that stand in the place of the bucket.
     """
 
     choose: Chooser = lambda operation: None
     one_host: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
     skews_s: dict[str, float] = field(default_factory=dict)
+    open_backend: OpenBackend | None = None
 
 
 @dataclass(slots=True)
@@ -58,6 +63,7 @@ class Cluster:
     """See the module's docstring.
 
     Attributes:
+        bucket: what all processes share: a ``Bucket``, or the ``Backends`` of a plan.
         expected: the executions whose start was acknowledged.
         ledger: what steps did.
         notes: for the story: second, who, what.
@@ -68,7 +74,9 @@ class Cluster:
         self.plan = plan
         self.seed = seed
         self.loop = VirtualLoop(start_s=1000.0)
-        self.bucket = Bucket(self.loop, seed)
+        self.bucket: Network = Bucket(self.loop, seed)
+        if plan.open_backend is not None:
+            self.bucket = Backends(self.loop, seed, plan.open_backend, f"run-{next(_RUNS)}")
         self.ledger = Ledger()
         self.expected: dict[Eid, Expected] = {}
         self.memory: dict[str, Any] = {}

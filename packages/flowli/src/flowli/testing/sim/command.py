@@ -10,10 +10,12 @@ from collections.abc import Mapping
 
 import click
 
+from flowli.adapters.opening import open_backend
 from flowli.cairn.store import ObjectStore
 from flowli.runtime import Registry
 from flowli.stores import open_store
 from flowli.testing.sim.application import application_workload
+from flowli.testing.sim.backends import OpenBackend
 from flowli.testing.sim.campaign import BUDGETS, MODES, Campaign
 from flowli.testing.sim.modes import Case, run_case
 from flowli.testing.sim.shrink import shrink
@@ -36,6 +38,7 @@ __all__ = ["sim"]
 @click.option("--app", metavar="MODULE:ATTR", help="A Registry: its workflows, as --start names them.")
 @click.option("--start", "starts", multiple=True, metavar="NAME [JSON]", help="A workflow of --app, and its arguments.")
 @click.option("--storage", metavar="URL", help="A store that does all that the bucket does, and must answer the same.")
+@click.option("--backend", metavar="URL", help="A whole backend in the place of the bucket, with {run} in its URL.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of latencies, chance and the choice of cases.")
 @click.option("--case", "line", metavar="LINE", help="Run one case again, as a finding names it, and tell its story.")
 @click.option("--reads", is_flag=True, help="Tell of reads as well.")
@@ -48,6 +51,7 @@ def sim(
     app: str | None,
     starts: tuple[str, ...],
     storage: str | None,
+    backend: str | None,
     seed: int,
     line: str | None,
     reads: bool,
@@ -61,11 +65,13 @@ def sim(
     unknown = [name for name in names if name not in workloads]
     if unknown:
         raise click.UsageError(f"there is no workload '{unknown[0]}'; known are {', '.join(sorted(workloads))}")
-    store = None if storage is None else open_store(storage)
+    if storage is not None and backend is not None:
+        raise click.UsageError("--storage tries a store, --backend a whole backend; give one of them")
+    store, opener = None if storage is None else open_store(storage), _opener(backend)
     if line is not None:
-        _tell(line, workloads, store, reads)
+        _tell(line, workloads, store, opener, reads)
         return
-    campaign = Campaign(workloads, seed, store)
+    campaign = Campaign(workloads, seed, store, opener)
     cases = campaign.cases(mode, BUDGETS[budget], names)
     for finding in campaign.run(cases if minutes is None else campaign.drawn(cases, minutes, SystemWorld())):
         if finding is not None:
@@ -74,9 +80,10 @@ def sim(
     told = f"{campaign.runs} runs ({tried}), {campaign.operations} operations"
     click.echo(f"{told}, {len(campaign.findings)} with something violated")
     if campaign.findings:
-        given = {"--workloads": (source,), "--app": (app,), "--start": starts, "--storage": (storage,)}
+        given = {"--workloads": (source,), "--app": (app,), "--start": starts}
+        given |= {"--storage": (storage,), "--backend": (backend,)}
         options = [word for name, values in given.items() for value in values if value for word in (name, value)]
-        smallest = shrink(campaign.findings[0].case, workloads)
+        smallest = shrink(campaign.findings[0].case, workloads, store=store, backend=opener)
         click.echo(f"tell the story of one: {shlex.join(['flowli', 'sim', *options, '--case', str(smallest)])}")
         sys.exit(1)
 
@@ -109,6 +116,16 @@ def _application(app: str, starts: tuple[str, ...]) -> dict[str, Workload]:
     return {workload.name: workload}
 
 
+def _opener(url: str | None) -> OpenBackend | None:
+    if url is None:
+        return None
+    if "{run}" not in url:
+        raise click.UsageError(
+            f"--backend '{url}' needs {{run}} where each run has something new: rows:./try/{{run}}.db"
+        )
+    return lambda world, run: open_backend(url.replace("{run}", run), world=world)
+
+
 def _imported(option: str, target: str) -> object:
     module, _, attribute = target.partition(":")
     sys.path.insert(0, "")
@@ -121,12 +138,18 @@ def _imported(option: str, target: str) -> object:
     return found
 
 
-def _tell(line: str, workloads: Mapping[str, Workload], store: ObjectStore | None, reads: bool) -> None:
+def _tell(
+    line: str,
+    workloads: Mapping[str, Workload],
+    store: ObjectStore | None,
+    backend: OpenBackend | None,
+    reads: bool,
+) -> None:
     try:
         case = Case.parse(line)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    outcome, cluster = run_case(case, workloads, store=store)
+    outcome, cluster = run_case(case, workloads, store=store, backend=backend)
     click.echo(story(cluster, outcome.problems or ["nothing was violated"], reads=reads))
     if outcome.problems:
         sys.exit(1)

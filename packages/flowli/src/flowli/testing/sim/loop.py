@@ -155,6 +155,9 @@ def alone(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], *, clos
         close: the loop is not needed any more.
     """
     outer = asyncio._get_running_loop()
+    task = None if outer is None else asyncio.current_task()
+    if outer is not None and task is not None:
+        asyncio.tasks._leave_task(outer, task)
     asyncio._set_running_loop(None)
     try:
         return loop.run_until_complete(work)
@@ -162,6 +165,8 @@ def alone(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], *, clos
         if close:
             loop.close()
         asyncio._set_running_loop(outer)
+        if outer is not None and task is not None:
+            asyncio.tasks._enter_task(outer, task)
 
 
 def _close(coroutine: Any) -> None:

@@ -16,6 +16,8 @@ import structlog
 
 from flowli.cairn.store import ObjectStore
 from flowli.testing.sim import faults
+from flowli.testing.sim.backends import OpenBackend
+from flowli.testing.sim.bucket import Bucket
 from flowli.testing.sim.cluster import Cluster, Outcome, Plan
 from flowli.testing.sim.faults import Fault
 from flowli.testing.sim.mirror import Mirror
@@ -42,6 +44,9 @@ SINGLE: dict[str, Fault] = {
     "torn-list": faults.TornList(),
 }
 """Faults of the sweep, by the name they have in the line that repeats a run."""
+
+OF_BUCKETS = ("stale-list", "torn-list", "resent")
+"""Faults that only a bucket has: a port promises that they do not happen."""
 
 FREEZES: dict[str, Fault] = {
     "freeze-short": faults.Freeze(2.0),
@@ -116,12 +121,17 @@ class Case:
 
 
 def run_case(
-    case: Case, workloads: Mapping[str, Workload] | None = None, *, store: ObjectStore | None = None
+    case: Case,
+    workloads: Mapping[str, Workload] | None = None,
+    *,
+    store: ObjectStore | None = None,
+    backend: OpenBackend | None = None,
 ) -> tuple[Outcome, Cluster]:
     """Run one case.
 
     Args:
         store: a real store that does all that the bucket does, and must answer the same.
+        backend: opens ten ports that stand in the place of the bucket.
     """
     known = workloads or WORKLOADS
     if case.workload not in known:
@@ -137,8 +147,10 @@ def run_case(
 
     skews = {} if storm is None else {name: storm.uniform(-20, 20) for name in ("worker-1", "worker-2", "sweeper-1")}
     settings: dict[str, Any] = dict(ORDERS[case.order])
-    cluster = Cluster(workload, Plan(choose, one_host=case.one_host, settings=settings, skews_s=skews), case.seed)
-    cluster.bucket.mirror = None if store is None else Mirror(store)
+    plan = Plan(choose, one_host=case.one_host, settings=settings, skews_s=skews, open_backend=backend)
+    cluster = Cluster(workload, plan, case.seed)
+    if store is not None and isinstance(cluster.bucket, Bucket):
+        cluster.bucket.mirror = Mirror(store)
     with _quiet():
         return cluster.run(), cluster
 
@@ -160,47 +172,54 @@ def _storm_fault(storm: random.Random, operation: Operation) -> Fault | None:
     return ALL[storm.choice(sorted(ALL))]
 
 
-def operations_of(workload: Workload, seed: int = 1) -> int:
+def operations_of(workload: Workload, seed: int = 1, backend: OpenBackend | None = None) -> int:
     """How many operations a run without faults makes until everything has ended.
 
     Raises:
         AssertionError: it fails without any fault.
     """
-    if (workload, seed) not in _COUNTED:
+    if (workload, seed, backend) not in _COUNTED:
         case = Case(workload.name, seed)
-        outcome, cluster = run_case(case, {workload.name: workload})
+        outcome, cluster = run_case(case, {workload.name: workload}, backend=backend)
         if outcome.problems:
             raise AssertionError(f"{case} fails without any fault: {outcome.problems}")
         calm = next((at_s for at_s, who, _ in cluster.notes if who == "calm"), None)
         counted = sum(1 for operation in cluster.bucket.operations if calm is None or operation.at_s <= calm)
-        _COUNTED[workload, seed] = counted
-    return _COUNTED[workload, seed]
+        _COUNTED[workload, seed, backend] = counted
+    return _COUNTED[workload, seed, backend]
 
 
-_COUNTED: dict[tuple[Workload, int], int] = {}
+_COUNTED: dict[tuple[Workload, int, OpenBackend | None], int] = {}
 
 
-def sweep(workloads: Mapping[str, Workload], seed: int = 1, *, most: int | None = None) -> Iterator[Case]:
+def sweep(
+    workloads: Mapping[str, Workload], seed: int = 1, *, most: int | None = None, backend: OpenBackend | None = None
+) -> Iterator[Case]:
     """Every fault at every operation, one at a time; of each workload about ``most``, drawn by ``seed``, every fault at
     least once.
     """
-    for name, workload in workloads.items():
-        yield from _one_by_one(name, workload, tuple(SINGLE), seed, ("ttl",), most)
+    known = [fault for fault in SINGLE if backend is None or fault not in OF_BUCKETS]
+    for workload in workloads.values():
+        pairs = [(fault, "ttl") for fault in known]
+        yield from _one_by_one(workload, seed, pairs, most, operations_of(workload, seed, backend))
 
 
-def freezes(workloads: Mapping[str, Workload], seed: int = 1, *, most: int | None = None) -> Iterator[Case]:
+def freezes(
+    workloads: Mapping[str, Workload], seed: int = 1, *, most: int | None = None, backend: OpenBackend | None = None
+) -> Iterator[Case]:
     """A process stands still after sending each operation, for less than, between and beyond the TTLs, in each
     order.
     """
-    for name, workload in workloads.items():
-        yield from _one_by_one(name, workload, tuple(FREEZES), seed, tuple(ORDERS), most)
+    pairs = [(fault, order) for order in ORDERS for fault in FREEZES]
+    for workload in workloads.values():
+        yield from _one_by_one(workload, seed, pairs, most, operations_of(workload, seed, backend))
 
 
 def _one_by_one(
-    name: str, workload: Workload, faults: Sequence[str], seed: int, orders: Sequence[str], most: int | None
+    workload: Workload, seed: int, pairs: Sequence[tuple[str, str]], most: int | None, count: int
 ) -> Iterator[Case]:
-    count = operations_of(workload, seed)
-    pairs = [(fault, order) for order in orders for fault in faults]
+    """Of each pair of fault and order its share of ``most``, among ``count`` operations."""
+    name = workload.name
     for number, (fault, order) in enumerate(pairs):
         rng = random.Random(f"{seed}/{name}/{order}/{fault}")
         numbers: Sequence[int] = range(1, count + 1)

@@ -15,6 +15,7 @@ from typing import ClassVar
 
 import pytest
 
+from flowli.testing.sim.backends import OpenBackend
 from flowli.testing.sim.campaign import BUDGETS, MODES, Budget, Campaign
 from flowli.testing.sim.modes import Case, run_case
 from flowli.testing.sim.workload import Workload
@@ -48,22 +49,32 @@ class SimulatorSuite:
             metafunc.parametrize("mode", MODES)
             metafunc.parametrize("part", range(self.parts))
 
-    def test_a_run_without_faults_violates_nothing(self, workload: str) -> None:
-        self._run(Case(workload))
+    @pytest.fixture
+    def open_backend(self) -> OpenBackend | None:
+        """Opens your own backend in the place of the simulated bucket, which None stands for."""
+        return None
 
-    def test_suspending_and_replaying_at_every_wait_changes_nothing(self, workload: str) -> None:
-        self._run(Case(workload, order="always-replay"))
+    def test_a_run_without_faults_violates_nothing(self, workload: str, open_backend: OpenBackend | None) -> None:
+        self._run(Case(workload), open_backend)
 
-    def test_no_fault_violates_anything(self, workload: str, mode: str, part: int, pytestconfig: pytest.Config) -> None:
-        budget, campaign = budget_of(pytestconfig).times(self.share), Campaign(self.workloads, seed_of_commit())
+    def test_suspending_and_replaying_at_every_wait_changes_nothing(
+        self, workload: str, open_backend: OpenBackend | None
+    ) -> None:
+        self._run(Case(workload, order="always-replay"), open_backend)
+
+    def test_no_fault_violates_anything(
+        self, workload: str, mode: str, part: int, open_backend: OpenBackend | None, pytestconfig: pytest.Config
+    ) -> None:
+        budget = budget_of(pytestconfig).times(self.share)
+        campaign = Campaign(self.workloads, seed_of_commit(), backend=open_backend)
         cases = campaign.cases(mode, budget, [workload])
         for _ in campaign.run(itertools.islice(cases, part, None, self.parts)):
             pass
         told = "\n".join(f"{one.case}  {one.problems[0]}" for one in campaign.findings[:10])
         assert not told, f"{told}\nits story: flowli sim --case '{campaign.findings[0].case}'"
 
-    def _run(self, case: Case) -> None:
-        outcome, _ = run_case(case, self.workloads)
+    def _run(self, case: Case, open_backend: OpenBackend | None) -> None:
+        outcome, _ = run_case(case, self.workloads, backend=open_backend)
         assert outcome.problems == []
 
 
