@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from flowli.cairn.boundary import Boundary, LogBoundary
 from flowli.cairn.commit import (
@@ -102,7 +103,12 @@ class Log:
         self._stale_s = retire_grace_s / 2
         self._tail: Position | None = None
         self._learned_s = world.boottime_s()
-        self._group = GroupCommit(self, world, linger_s, max_linger_s)
+        self._linger_s, self._max_linger_s = linger_s, max_linger_s
+
+    @cached_property
+    def _group(self) -> GroupCommit:
+        """Made at the first entry whose number does not matter; a journal has none of those."""
+        return GroupCommit(self, self._world, self._linger_s, self._max_linger_s)
 
     @property
     def tail(self) -> Position | None:

@@ -42,7 +42,7 @@ class ContextBase:
         lineage = (*(origin.lineage if origin is not None else ()), session.execution.eid)
         self._seed = lineage[0]
         self._own_ids = tuple(str(eid).encode() for eid in lineage)
-        self._random = random.Random(self._seed.int)
+        self._random: random.Random | None = None
         self._uuids = 0
         self._numbers: dict[str, int] = {}
 
@@ -64,6 +64,8 @@ class ContextBase:
     @property
     def random(self) -> random.Random:
         """Random numbers that are the same on every replay. Not for secrets."""
+        if self._random is None:
+            self._random = random.Random(self._seed.int)
         return self._random
 
     def uuid(self) -> UUID:
