@@ -1,12 +1,15 @@
 """Coordination across executions: who goes first, how many at once, how often, and who goes at all."""
 
+import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from flowli import Context, Registry
+from flowli.domain.channels import Message
 from flowli.domain.errors import ExecutionFailed
+from flowli.domain.provenance import ActorKind
 from flowli.testing.env import TestEnvironment
 from flowli_patterns.public import debounce, mutex, semaphore, singleton, throttle
 
@@ -215,6 +218,33 @@ async def test_the_last_of_many_callers_goes_on_when_it_is_quiet(env):
     eids = [await env.start(calm, after) for after in (1.0, 2.0, 9.0, 40.0)]
     await env.run_until_idle()
     assert [await env.result(eid) for eid in eids] == [False, False, True, True]
+
+
+async def test_of_callers_that_come_at_the_same_moment_one_goes_on(env):
+    eids = [await env.start(calm, 1.0) for _ in range(6)]
+    await env.run_until_idle()
+    assert sorted([await env.result(eid) for eid in eids]) == [False] * 5 + [True]
+
+
+async def test_who_follows_one_that_stands_still_tells_the_one_before_it_as_well(env):
+    """PAT-19: the second caller has its place and has left no address when the third one comes."""
+    row = hashlib.sha256(b"index").hexdigest()[:24]
+    (first,) = await started(env, calm, (0.0,))
+    by, ports = env.engine.services.provenance(kind=ActorKind.WORKER), env.engine.ports
+    await env.clock.drive(ports.channel.send(Message("stands-still", f"_debounce-{row}", None, by)))
+    (third,) = await started(env, calm, (0.0,))
+    assert await env.result(first) is False
+    await env.run_until_idle()
+    assert await env.result(third) is True
+    stands = await env.clock.drive(ports.dispatch.claim(f"debounce:{row}:2", "mine"))
+    assert (stands.won, stands.value) == (False, "followed")
+
+
+async def test_who_was_followed_before_it_left_its_address_does_not_wait(env):
+    row = hashlib.sha256(b"index").hexdigest()[:24]
+    await env.clock.drive(env.engine.ports.dispatch.claim(f"debounce:{row}:1", "followed"))
+    (eid,) = await started(env, calm, (0.0,))
+    assert await env.result(eid) is False
 
 
 @pytest.mark.parametrize(

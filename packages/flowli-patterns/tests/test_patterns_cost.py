@@ -219,4 +219,34 @@ async def test_coordinate(meter):
         "singleton": await whole(meter, single) - bare,
         "throttle, the second place of its window": await whole(meter, paced) - bare,
         "debounce, nobody follows": await whole(meter, calm) - bare,
+        "debounce, one of many that follow one another": await followed(meter) - bare,
     } == said("coordinate")
+
+
+async def followed(meter: Meter) -> int:
+    """What one call writes while calls come one after another, and what the one before writes to its end."""
+
+    async def call() -> None:
+        await meter.env.start(calm)
+        await meter.env.settle()
+
+    return (await meter.writes(call(), call(), call()))[-1]
+
+
+async def test_a_call_of_a_debounce_costs_the_same_however_many_came_before(meter):
+    """PAT-19: requests and bytes of a call, and of telling the one before; also of a process that knows nothing yet."""
+    counted = []
+    for number in range(42):
+        if number == 41:
+            await meter.env.restart()
+        mark = meter.store.snapshot()
+        await meter.env.start(calm)
+        await meter.env.settle()
+        counted.append(meter.store.since(mark))
+    fifth, late, cold = counted[4], counted[40], counted[41]
+    assert (late.get, late.put, late.list, late.delete) == (fifth.get, fifth.put, fifth.list, fifth.delete)
+    assert late.sent <= fifth.sent + 20  # longer numbers
+    assert late.received <= fifth.received + 20
+    assert cold.put == late.put
+    assert cold.get <= late.get + 4 * 6  # the end of the row is searched by doubling
+    assert cold.received <= 2 * late.received

@@ -3,7 +3,9 @@
 A throttle is a row of places in time. Each caller claims the first place that is free and waits until it begins: the
 claims decide every race, the order of arrival is kept, and a place of somebody who has ended passes by with its time.
 
-A debounce is a global channel: every caller says that it is there, and waits whether somebody says so after it.
+A debounce is a line without an end. A caller's place in it is that of a message in a global channel which nobody reads.
+It tells the one before, whose address stands under the claim of the place before, and waits to be told itself. Who has
+not left an address yet, finds in its place that it was followed. So a caller costs the same however many came before.
 """
 
 from __future__ import annotations
@@ -12,11 +14,16 @@ import hashlib
 from datetime import datetime
 
 from flowli import Context
-from flowli.domain.errors import UsageError
+from flowli.domain.errors import StepFailed, UsageError
+from flowli.domain.ids import parse_eid
+from flowli_patterns._nodes import channel_of
 from flowli_patterns._times import Seconds, positive
 from flowli_patterns.coordinate.names import checked
 
 __all__ = ["debounce", "throttle"]
+
+_FOLLOWED = "followed"
+_BACK = 8
 
 
 async def throttle(ctx: Context, name: str, limit: int, per: Seconds) -> datetime:
@@ -68,9 +75,28 @@ async def debounce(ctx: Context, name: str, quiet: Seconds) -> bool:
         ...     await ctx.step(reindex, shop)
     """
     limit = positive("quiet", quiet)
-    channel = f"_debounce-{hashlib.sha256(checked('debounce', name).encode()).hexdigest()[:24]}"
-    with ctx.scope("debounce"):
-        place = await ctx.broadcast(channel, "here")
-        # whoever comes later stands behind one's own message, whatever clocks say
-        newer = await ctx.receive(channel, scope="global", from_=f"0.{place}", timeout=limit)
-    return newer is None
+    row = hashlib.sha256(checked("debounce", name).encode()).hexdigest()[:24]
+    with ctx.scope("debounce") as node:
+        place = await ctx.broadcast(f"_debounce-{row}")
+        mine = {"eid": str(ctx.eid), "channel": channel_of(node)}
+        await _tell_before(ctx, f"debounce:{row}", place)
+        if await ctx.claim(f"debounce:{row}:{place}", mine) != mine:
+            return False
+        followed = await ctx.receive(mine["channel"], timeout=limit)
+    return followed is None
+
+
+async def _tell_before(ctx: Context, row: str, place: int) -> None:
+    """Tell the caller before ``place`` that it is followed; one that has not left its address is told by the claim.
+
+    That one may be about to end, or stand still: the one before it is told as well.
+    """
+    for before in range(place - 1, max(0, place - 1 - _BACK), -1):
+        found = await ctx.claim(f"{row}:{before}", _FOLLOWED)
+        if isinstance(found, dict):
+            try:
+                await ctx.send(parse_eid(found["eid"]), found["channel"], _FOLLOWED)
+            except StepFailed:
+                pass  # it has ended: nobody waits there
+        if found != _FOLLOWED:
+            return
