@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -109,3 +110,12 @@ async def until(holds: Callable[[], object]) -> None:
             return
         await SYSTEM.sleep(0.02)
     raise AssertionError("it never came to hold")
+
+
+def command_lines() -> dict[int, bytes]:
+    """What every process of this host was started with."""
+    found: dict[int, bytes] = {}
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended since
+            found[int(path.parent.name)] = path.read_bytes()
+    return found

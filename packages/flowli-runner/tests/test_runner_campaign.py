@@ -30,7 +30,7 @@ from flowli_runner.git.scopes import lease_names
 from flowli_runner.process import supervisor
 from flowli_runner.work.records import record_eid
 
-from .runner_kit import AGENT, envelope, git, make_repository, until
+from .runner_kit import AGENT, command_lines, envelope, git, make_repository, until
 
 ROUNDS = int(os.environ.get("FLOWLI_RUNNER_ROUNDS", "1"))
 PROGRAM = str(Path(__file__).with_name("dying_runner.py"))
@@ -134,15 +134,11 @@ class Ground:
 
 def supervisors(work: Path) -> list[int]:
     """The supervisors that have a folder under ``work``."""
-    found: list[int] = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            parts = path.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if supervisor.__file__.encode() in parts and any(part.startswith(bytes(work)) for part in parts):
-            found.append(int(path.parent.name))
-    return found
+    program = supervisor.__file__.encode()
+    lines = {pid: line.split(b"\0") for pid, line in command_lines().items()}
+    return [
+        pid for pid, parts in lines.items() if program in parts and any(one.startswith(bytes(work)) for one in parts)
+    ]
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from flowli_runner.process.supervisor import marked
 from flowli_runner.runner import Runner
 from flowli_runner.work.records import record_eid
 
-from .runner_kit import config_of, envelope, git, make_repository, until
+from .runner_kit import command_lines, config_of, envelope, git, make_repository, until
 
 pytest.importorskip("flowli_api")
 httpx = pytest.importorskip("httpx")
@@ -141,6 +141,57 @@ async def test_what_is_kept_arrives_in_the_bucket_as_through_the_ports(office, t
     assert bodies["attachment-shot.png"] == b"png"
     assert bodies["diff"].count(b"+a line of text\n") == 100_000
     assert len(bodies["diff"]) > 1_048_576
+
+
+LEAKING = """
+import json, os, pathlib, sys, time
+secret, note = os.environ["MY_TOKEN"], pathlib.Path(os.environ["FLOWLI_ATTACHMENTS"], "note.txt")
+print("https://user:" + secret + "@host/x", dict(os.environ), flush=True)
+print(secret, file=sys.stderr, flush=True)
+for path in (pathlib.Path("src/x"), note):
+    path.write_text(secret)
+said = json.dumps({"summary": secret, "claims": [secret]})
+pathlib.Path(os.environ["FLOWLI_REPORT_FILE"]).write_text(said)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.02)
+sys.exit(1)
+"""
+
+
+async def test_secrets_are_in_no_answer_and_no_argument_of_a_process(office, tmp_path, monkeypatch, capfd, caplog):
+    """K49: what the service tells of an execution, /proc while the agent works, the log, the files of the runner."""
+    monkeypatch.setenv("MY_TOKEN", CANARY)
+    script = tmp_path / "agent.py"
+    script.write_text(LEAKING)
+    runner = office.runner()
+    argv = ("python3", str(script), str(tmp_path / "go"))
+    changed = replace(runner.means.setups["fake"], argv=argv, pass_env=("MY_TOKEN",))
+    runner.means.setups["fake"] = changed
+    runner.means.agents.update(made(changed))
+    task_id = await office.delegate(envelope(checks=[{"name": "leak", "argv": ["cat", "src/x"]}]))
+    working = asyncio.ensure_future(runner.run_once())
+    handle = await office.handle(task_id)
+    await until((tmp_path / "work/attempts" / handle.attempt / "report.json").exists)
+    arguments = command_lines()
+    (tmp_path / "go").touch()
+    await working
+    report = await office.report()
+    assert report.outcome is Outcome.FAILED
+    answers = [repr(report).encode()]
+    for path in ("", "/journal", "/frames", "/result", "/evidence", "/logs", "/explain"):
+        answers.append((await office.reader.get(f"/v1/executions/{office.eid}{path}")).content)
+    answers += [await office.body(name) for name in await office.names()]
+    assert b"[masked]" in b"".join(answers)
+    files = [one.read_bytes() for one in (tmp_path / "work").rglob("*") if one.is_file()]
+    told = capfd.readouterr()
+    places = {
+        "arguments": b"".join(arguments.values()),
+        "answers": b"".join(answers),
+        "files": b"".join(files),
+        "git config": (office.repository / ".git/config").read_bytes(),
+        "log": (told.out + told.err + caplog.text).encode(),
+    }
+    assert {name: body.count(CANARY.encode()) for name, body in places.items()} == dict.fromkeys(places, 0)
 
 
 def made(setup: Any) -> dict[str, Any]:
