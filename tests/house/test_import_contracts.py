@@ -50,6 +50,9 @@ ALLOWED: dict[str, set[str]] = {
     "flowli_patterns.cli": {*PUBLIC, "flowli.cli", "flowli.codec", "flowli_patterns"},
     "flowli_patterns.sim": {*PUBLIC, "flowli.testing", "flowli_patterns"},
     "flowli_api": {*PUBLIC, *BESIDE, "flowli.runtime", "flowli.plugins", "flowli.adapters.projection", "flowli.cli"},
+    "flowli_api.bill": {"flowli.cairn.observe", "flowli.cli", "flowli_api"},
+    "flowli_api.cli": {*PUBLIC, *BESIDE, "flowli.cairn.observe", "flowli.cli", "flowli_api"},
+    "flowli_api.local": {*PUBLIC, "flowli.cairn.observe", "flowli_api"},
     "flowli_runner": {*PUBLIC, *BESIDE, "flowli.runtime", "flowli.plugins", "flowli.adapters.opening", "flowli.cli"},
     "flowli_runner.remote": {*PUBLIC, *BESIDE, "flowli.cli", "flowli_api.client", "flowli_runner"},
 }

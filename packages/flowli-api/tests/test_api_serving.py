@@ -5,6 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from flowli import Engine, MemoryBackend, Site
+from flowli.cairn.observe import ObservedRequest, RequestCounts, RequestOutcome
 from flowli.domain.errors import UsageError
 from flowli_api.auth.keys import ApiKeyAuthenticator
 from flowli_api.cli.serve import api
@@ -32,6 +33,32 @@ async def test_one_person_is_served_while_the_block_runs(engine):
     async with httpx.AsyncClient(base_url=url) as client:
         with pytest.raises(httpx.ConnectError):
             await client.get("/health")
+
+
+async def test_what_the_process_asks_of_the_bucket_is_shown_with_its_price(engine):
+    counts = RequestCounts()
+    for verb, outcome in (("put", "done"), ("put", "lost"), ("list", "done"), ("get", "absent"), ("delete", "done")):
+        counts(ObservedRequest(verb, "a/key", RequestOutcome(outcome), 0.5, sent_bytes=10))
+    for storage, dollars in (("s3://bucket/prefix", 0.0000154), ("file:./bucket", None)):
+        async with LocalHttp(engine).serve(0, counts, storage) as address:
+            url, _, token = address.partition("/#token=")
+            async with httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {token}"}) as client:
+                bill = (await client.get("/v1/stats")).json()["bill"]
+                text = (await client.get("/metrics")).text
+        assert bill["dollars"] == (None if dollars is None else pytest.approx(dollars, abs=1e-6))
+        assert [(one["verb"], one["outcome"], one["requests"]) for one in bill["requests"]] == [
+            ("delete", "done", 1),
+            ("get", "absent", 1),
+            ("list", "done", 1),
+            ("put", "done", 1),
+            ("put", "lost", 1),
+        ]
+        assert 'flowli_api_storage_requests_total{verb="put",outcome="lost"} 1' in text
+        assert "bucket" not in str(bill)
+    async with LocalHttp(engine).serve() as address:
+        url, _, token = address.partition("/#token=")
+        async with httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {token}"}) as client:
+            assert (await client.get("/v1/stats")).json()["bill"] is None
 
 
 async def test_the_engine_offers_it_under_its_name(engine):

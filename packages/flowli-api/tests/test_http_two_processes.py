@@ -81,4 +81,7 @@ async def test_reads_pages_etags_and_streams_go_on_at_another_process(tmp_path, 
         assert more[-2][1]["value"] == "now"
         entries = [*begun, *(number for name, _, number in more if name == "entry")]
         assert entries == [str(number) for number in range(1, len(entries) + 1)]
+        bill = (await b.http.get("/v1/stats")).json()["bill"]
+        assert {one["verb"] for one in bill["requests"]} >= {"get", "put", "list"}
+        assert bill["dollars"] is None  # requests to a folder cost nothing
         assert await b.end() == 0

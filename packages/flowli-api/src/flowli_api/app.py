@@ -17,6 +17,7 @@ from flowli_api._version import __version__
 from flowli_api.addresses import Addresses
 from flowli_api.answers import CONTROL_SEQ
 from flowli_api.auth.identity import Authenticator
+from flowli_api.bill import Bill
 from flowli_api.config import ApiConfig
 from flowli_api.middleware import Envelope
 from flowli_api.routes import (
@@ -52,6 +53,7 @@ def create_app(
     projection: WorkflowProjection | None = None,
     authenticator: Authenticator,
     config: ApiConfig | None = None,
+    bill: Bill | None = None,
 ) -> FastAPI:
     """The HTTP service over an engine's bucket.
 
@@ -62,6 +64,7 @@ def create_app(
         projection: lists come from it; None makes one in a temporary folder, built anew with each start.
         authenticator: tells who calls.
         config: settings.
+        bill: what this process asks of the bucket, if somebody counts it; shown by ``GET /v1/stats``.
 
     Raises:
         PluginError: the routes of a plugin cannot be used.
@@ -71,7 +74,7 @@ def create_app(
         >>> uvicorn.run(app)
     """
     config = ApiConfig() if config is None else config
-    service = Service(engine, projection, authenticator, config)
+    service = Service(engine, projection, authenticator, config, bill)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:

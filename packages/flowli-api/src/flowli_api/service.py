@@ -18,6 +18,7 @@ from flowli.domain.provenance import Provenance
 from flowli.runtime.signs import WORKER_TOPIC
 from flowli_api.auth.guard import Guard
 from flowli_api.auth.identity import Authenticator, Identity
+from flowli_api.bill import Bill
 from flowli_api.config import ApiConfig
 from flowli_api.live.feed import Feed
 from flowli_api.live.journals import Journals
@@ -40,6 +41,7 @@ class Service:
         projection: lists come from it; None makes one in a temporary folder.
         authenticator: tells who calls.
         config: settings.
+        bill: what this process asks of the bucket; None if nobody counts it.
     """
 
     def __init__(
@@ -48,8 +50,10 @@ class Service:
         projection: WorkflowProjection | None,
         authenticator: Authenticator,
         config: ApiConfig,
+        bill: Bill | None = None,
     ) -> None:
         self.engine = engine
+        self.bill = bill
         self.config = config
         self.world = engine.world
         self.guard = Guard(authenticator, config, engine.world)

@@ -58,10 +58,14 @@ def serve(
     run is printed, which may do everything; that is refused where others could reach it. SIGTERM and Ctrl-C drain:
     streams end at once, requests are finished within --grace.
     """
+    from flowli.cairn.observe import RequestCounts
+
+    requests = RequestCounts()
 
     async def body(session: Session) -> None:
         from flowli import WorkflowProjection
         from flowli_api.app import create_app
+        from flowli_api.bill import Bill
         from flowli_api.cli.authenticating import authenticating
         from flowli_api.config import ApiConfig
         from flowli_api.serving import Listen, Serving
@@ -78,7 +82,8 @@ def serve(
             source = session.storage or ""
             kept = WorkflowProjection(projection, engine.ports.control, source=source, world=engine.world)
         try:
-            app = create_app(engine, projection=kept, authenticator=known.authenticator, config=config)
+            bill = None if session.storage is None else Bill(requests, session.storage, str(engine.world.now()))
+            app = create_app(engine, projection=kept, authenticator=known.authenticator, config=config, bill=bill)
             serving = Serving(app, listen)
             url = f"{serving.url}{root_path}"
             session.screen.note(f"flowli: serving {session.storage or 'the engine of --app'} at {url}")
@@ -90,7 +95,7 @@ def serve(
             if kept is not None:
                 await kept.close()
 
-    run(body, uses_app=True, log="info")
+    run(body, uses_app=True, log="info", requests=requests)
 
 
 api.add_command(new_key)

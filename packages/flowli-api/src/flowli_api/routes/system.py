@@ -11,6 +11,7 @@ from flowli.domain.errors import BackendError
 from flowli.runtime.signs import SWEEPER, queue_sign, seen
 from flowli_api._version import __version__
 from flowli_api.answers import answer
+from flowli_api.bill import BillOut
 from flowli_api.dto.base import Out
 from flowli_api.dto.common import instant
 from flowli_api.problems import Problem
@@ -47,6 +48,7 @@ class StatsOut(Out):
     site: str = Field(description="The name of this process.")
     signs: list[WorkerSign] = Field(description="The last sign of sweepers, and of the workers of each queue.")
     due_timers: int = Field(description="Timers that are due and not fired, a thousand at most.")
+    bill: BillOut | None = Field(description="Requests of this process to the bucket; null if they are not counted.")
 
 
 @probes.get("/health", response_model=HealthOut, operation_id="health")
@@ -82,6 +84,9 @@ async def metrics(caller: Caller, service: ServiceOf) -> PlainTextResponse:
         *_metric("flowli_api_requests_total", "counter", "Requests answered.", answered),
         *_metric("flowli_api_streams", "gauge", "Event streams that are open.", {"": service.streams}),
     ]
+    if service.bill is not None:
+        asked = {f'{{verb="{one.verb}",outcome="{one.outcome}"}}': one.requests for one in service.bill.out().requests}
+        lines += _metric("flowli_api_storage_requests_total", "counter", "Requests to the bucket.", asked)
     return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 
 
@@ -106,6 +111,7 @@ async def stats(request: Request, caller: Caller, service: ServiceOf) -> Respons
             site=engine.site.worker_id,
             signs=signs,
             due_timers=len(await engine.ports.timers.due(now, limit=1000)),
+            bill=None if service.bill is None else service.bill.out(),
         ),
     )
 

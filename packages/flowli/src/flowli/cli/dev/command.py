@@ -54,6 +54,10 @@ def dev(queues: tuple[str, ...], concurrency: int, port: int, no_http: bool, rel
         _reload(found)
         return
 
+    from flowli.cairn.observe import RequestCounts
+
+    requests = RequestCounts()
+
     async def body(session: Session) -> None:
         from flowli.cli.dev.feed import Feed
 
@@ -65,13 +69,14 @@ def dev(queues: tuple[str, ...], concurrency: int, port: int, no_http: bool, rel
         feed = Feed(engine.ports)
         await feed.skip_history()  # before it says that one can start something
         _hello(session, registry, names)
-        async with serving(engine, None if no_http else port) as url:
+        counts = None if session.storage is None else requests
+        async with serving(engine, None if no_http else port, counts, session.storage) as url:
             if url is not None:
                 session.screen.note(f"flowli: open {url}")
             with draining(working.stop, engine.config.grace_s), _view(session) as view:
                 await _show(session, working, view, feed)
 
-    run(body, needs_app="dev", worker_id="dev", log="warning", create=True)
+    run(body, needs_app="dev", worker_id="dev", log="warning", create=True, requests=requests)
 
 
 async def _show(session: Session, working: Worker, view: LinesView | TerminalView, feed: Feed) -> None:

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
+    from flowli.cairn.observe import RequestCounts
     from flowli.runtime import Engine
 
 __all__ = ["LocalService", "serving"]
@@ -15,16 +16,25 @@ __all__ = ["LocalService", "serving"]
 class LocalService(Protocol):
     """What the extension gives for an engine."""
 
-    def serve(self, port: int) -> AbstractAsyncContextManager[str]:
-        """Serve on this machine while the block runs; gives the address, with what opens it for one person."""
+    def serve(self, port: int, requests: RequestCounts | None, storage: str | None) -> AbstractAsyncContextManager[str]:
+        """Serve on this machine while the block runs; gives the address, with what opens it for one person.
+
+        Args:
+            requests: counts what this process asks of the bucket.
+            storage: URL of the bucket.
+        """
 
 
 @asynccontextmanager
-async def serving(engine: Engine, port: int | None) -> AsyncIterator[str | None]:
+async def serving(
+    engine: Engine, port: int | None, requests: RequestCounts | None = None, storage: str | None = None
+) -> AsyncIterator[str | None]:
     """Serve while the block runs; gives the address, or None where nothing serves.
 
     Args:
         port: None serves nothing.
+        requests: counts what this process asks of the bucket.
+        storage: URL of the bucket.
     """
     from flowli.descriptors import EngineExtensionType
     from flowli.plugins import manager
@@ -35,5 +45,5 @@ async def serving(engine: Engine, port: int | None) -> AsyncIterator[str | None]
         return
     make = extension.load()
     assert callable(make)
-    async with cast("LocalService", make(engine)).serve(port) as url:
+    async with cast("LocalService", make(engine)).serve(port, requests, storage) as url:
         yield url
