@@ -28,7 +28,7 @@ async def look_at_service(queue: str, url: str) -> str | None:
     except (UsageError, ApiError) as error:
         return str(error)
     except httpx.TransportError as error:
-        return f"it cannot be reached ({error or type(error).__name__}); see whether `flowli serve` runs there"
+        return f"it cannot be reached ({str(error) or type(error).__name__}); see whether `flowli serve` runs there"
     if not {"admin", f"tasks:consume:{queue}", "tasks:consume:*"} & set(me.capabilities):
         return f"{me.name} may not take its tasks; give it the capability tasks:consume:{queue}"
     return None
