@@ -87,6 +87,8 @@ async def bad(ctx: Context, what: str) -> None:
             pass
     elif what == "limit":
         await throttle(ctx, "gateway", 0, 60)
+    elif what == "per":
+        await throttle(ctx, "gateway", 1, -60)
     elif what == "quiet":
         await debounce(ctx, "index", 0)
 
@@ -109,6 +111,7 @@ async def started(env: TestEnvironment, workflow, *calls: tuple) -> list:
 
 
 async def test_a_mutex_has_one_holder_and_those_who_wait_get_it_in_order(env):
+    """PAT-26."""
     eids = await started(env, locked, *((name,) for name in "abcd"))
     assert inside == ["a"]
     await env.run_until_idle()
@@ -123,6 +126,7 @@ async def test_a_mutex_has_one_holder_and_those_who_wait_get_it_in_order(env):
     ("workflow", "calls"), [(locked, ["a", "b"]), (pooled, ["a", "b"])], ids=["mutex", "semaphore"]
 )
 async def test_what_was_held_is_free_when_the_holder_is_ended(env, end, workflow, calls):
+    """PAT-26."""
     more = () if workflow is locked else (60.0, 1)
     first, second = await started(env, workflow, *((name, *more) for name in calls))
     await env.clock.drive(getattr(env.engine, end)(first, "enough"))
@@ -140,6 +144,7 @@ async def test_what_was_held_is_free_when_the_holder_fails(env):
 
 
 async def test_it_stays_held_when_the_process_is_gone(env):
+    """PAT-26."""
     first, second = await started(env, locked, ("a",), ("b",))
     await env.restart()
     await env.settle()
@@ -158,6 +163,7 @@ async def test_who_waits_and_is_ended_holds_up_nobody(env):
 
 
 async def test_a_semaphore_has_so_many_holders_and_the_line_gets_what_is_free_first(env):
+    """PAT-26."""
     eids = await started(env, pooled, ("a", 300.0), ("b", 50.0), ("c", 50.0), ("d", 50.0), ("e", 50.0))
     assert sorted(inside) == ["a", "b"]
     await env.run_until_idle()
@@ -169,6 +175,7 @@ async def test_a_semaphore_has_so_many_holders_and_the_line_gets_what_is_free_fi
 
 
 async def test_a_singleton_turns_the_others_away_until_it_has_ended(env):
+    """PAT-27."""
     first, second = await started(env, single, ("a",), ("b",))
     await env.run_until_idle()
     assert [await env.result(eid) for eid in (first, second)] == ["done", "under way"]
@@ -190,6 +197,7 @@ async def test_who_stops_waiting_for_a_permit_leaves_nothing_behind(env):
 
 
 async def test_who_is_cancelled_while_it_asks_for_a_singleton_leaves_nothing_behind(env):
+    """PAT-27."""
     first, second = await started(env, single, ("a", 600.0), ("b",))
     await env.clock.drive(env.engine.cancel(second, "enough"))
     await env.settle()
@@ -200,6 +208,7 @@ async def test_who_is_cancelled_while_it_asks_for_a_singleton_leaves_nothing_beh
 
 
 async def test_a_throttle_lets_so_many_pass_in_each_window_in_order(env):
+    """PAT-28."""
     eids = await started(env, paced, *[(3,)] * 8)
     await env.run_until_idle()
     passed = [await env.result(eid) for eid in eids]
@@ -208,6 +217,7 @@ async def test_a_throttle_lets_so_many_pass_in_each_window_in_order(env):
 
 
 async def test_a_place_in_a_throttle_passes_by_when_its_owner_is_ended(env):
+    """PAT-28."""
     first, second, third = await started(env, paced, *[(1,)] * 3)
     await env.clock.drive(env.engine.terminate(second, "enough"))
     await env.run_until_idle()
@@ -215,6 +225,7 @@ async def test_a_place_in_a_throttle_passes_by_when_its_owner_is_ended(env):
 
 
 async def test_the_last_of_many_callers_goes_on_when_it_is_quiet(env):
+    """PAT-19."""
     eids = [await env.start(calm, after) for after in (1.0, 2.0, 9.0, 40.0)]
     await env.run_until_idle()
     assert [await env.result(eid) for eid in eids] == [False, False, True, True]
@@ -253,6 +264,7 @@ async def test_who_was_followed_before_it_left_its_address_does_not_wait(env):
         ("name", "mutex ' door' cannot be used"),
         ("permits", "semaphore 'pool' has permits=0; give 1 to 32"),
         ("limit", "throttle 'gateway' has limit=0; give at least 1"),
+        ("per", "per is -1 day, 23:59:00; give more than zero"),
         ("quiet", "quiet is 0:00:00; give more than zero"),
     ],
 )

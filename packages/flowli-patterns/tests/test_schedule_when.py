@@ -1,4 +1,4 @@
-"""K34: slots in five zones across both changes of the clocks, against a scan of the year under the stated policy."""
+"""K34, PAT-18: slots in five zones across both changes of the clocks, against a scan of the year under the policy."""
 
 from __future__ import annotations
 
@@ -148,11 +148,13 @@ def test_single_instants_end_and_ticks_have_no_slots_of_their_own() -> None:
         (lambda: Cron("0 0 * * *", "../x"), "no time zone"),
         (lambda: Every(0.5), "too often"),
         (lambda: Every(float("nan")), "too often"),
+        (lambda: Every(float("inf")), "is never; give at most"),
         (lambda: Every(60, datetime(2026, 1, 1)), "no time zone"),
         (lambda: At(()), "names none"),
         (lambda: At((datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC))), "do not ascend"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_its_place(make, says: str) -> None:
+    """PAT-25."""
     with pytest.raises(UsageError, match=says):
         make()

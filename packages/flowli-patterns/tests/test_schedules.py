@@ -103,7 +103,7 @@ def minute(*numbers: int) -> list[str]:
 
 
 async def test_three_sweepers_start_each_slot_of_each_schedule_once(fleet: Fleet) -> None:
-    """K35: also where two schedules have the same expression."""
+    """PAT-17, K35: also where two schedules have the same expression."""
     for name in ("a", "b"):
         await fleet.schedules.add(name, tidy, Cron("* * * * *"), overlap=Overlap.ALLOW)
     await fleet.pass_time(300, *fleet.sweepers(3))
@@ -156,6 +156,7 @@ def dying(ports: Ports, after: int) -> Ports:
 
 
 async def test_a_sweeper_that_dies_at_any_write_loses_and_repeats_no_slot(fleet: Fleet) -> None:
+    """PAT-17."""
     for n in range(1, 30):
         name = f"s{n}"
         await fleet.schedules.add(name, tidy, At((fleet.clock.now().to_datetime() + timedelta(seconds=5),)))
@@ -182,7 +183,7 @@ async def test_a_sweeper_that_dies_at_any_write_loses_and_repeats_no_slot(fleet:
 
 
 async def test_after_an_outage_policies_are_honoured_and_the_rate_is_bounded(fleet: Fleet) -> None:
-    """K36: 40 schedules from every minute to daily, down for ten hours, three sweepers come back at once."""
+    """K36, PAT-21, PAT-22: 40 schedules from every minute to daily, ten hours down, three sweepers back at once."""
     policies = [CatchUp.SKIP, CatchUp.LAST, CatchUp.ALL, CatchUp.ALL]
     whens = [Cron("* * * * *"), Cron("*/15 * * * *"), Cron("0 * * * *"), Cron("0 0 * * *"), Cron("30 13 * * *")]
     for n in range(40):
@@ -244,6 +245,7 @@ async def run_all(fleet: Fleet, policy: Overlap, catch_up: CatchUp = CatchUp.ALL
 async def test_overlapping_runs_are_what_the_policy_says(
     fleet: Fleet, policy: Overlap, expected: dict[str, str]
 ) -> None:
+    """PAT-23."""
     found = await run_all(fleet, policy)
     if policy is Overlap.CANCEL_PREVIOUS:
         assert Counter(found.values())["suspended"] <= 1
@@ -254,6 +256,7 @@ async def test_overlapping_runs_are_what_the_policy_says(
 
 
 async def test_what_is_paused_starts_nothing_and_makes_up_for_nothing(fleet: Fleet) -> None:
+    """PAT-24."""
     await fleet.schedules.add("s", tidy, MINUTELY, catch_up=CatchUp.ALL, overlap=Overlap.ALLOW)
     sweeper = fleet.sweepers(1)[0]
     await fleet.pass_time(60, sweeper)
@@ -269,6 +272,7 @@ async def test_what_is_paused_starts_nothing_and_makes_up_for_nothing(fleet: Fle
 
 
 async def test_what_is_removed_and_defined_anew_starts_no_slot_again(fleet: Fleet) -> None:
+    """PAT-17."""
     await fleet.schedules.add("s", tidy, MINUTELY, overlap=Overlap.ALLOW)
     sweeper = fleet.sweepers(1)[0]
     await fleet.pass_time(60, sweeper)
@@ -282,6 +286,7 @@ async def test_what_is_removed_and_defined_anew_starts_no_slot_again(fleet: Flee
 
 
 async def test_an_update_begins_to_count_now(fleet: Fleet) -> None:
+    """PAT-24."""
     await fleet.schedules.add("s", tidy, MINUTELY, kwargs={"room": "hall"}, overlap=Overlap.ALLOW)
     sweeper = fleet.sweepers(1)[0]
     await fleet.pass_time(60, sweeper)
@@ -374,6 +379,7 @@ async def test_an_engine_takes_ticks_of_which_each_slot_leads_to_one_execution(f
 
 
 async def test_a_backfill_is_bounded_and_shown_before(fleet: Fleet) -> None:
+    """PAT-24."""
     verbs, first = fleet.schedules, datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
     await verbs.add("s", tidy, MINUTELY)
     shown = await verbs.backfill("s", first, first + timedelta(minutes=4), dry_run=True)
@@ -440,6 +446,7 @@ async def test_arguments_that_do_not_fit_are_told_and_hold_up_nothing(fleet: Fle
 
 
 async def test_wrong_calls_say_what_to_do_and_store_nothing(fleet: Fleet) -> None:
+    """PAT-25."""
     verbs = fleet.schedules
     await verbs.add("nightly", tidy, MINUTELY)
     before = (await fleet.ports.control.read()).position
@@ -451,8 +458,10 @@ async def test_wrong_calls_say_what_to_do_and_store_nothing(fleet: Fleet) -> Non
         await verbs.add("x", "tidi", MINUTELY)
     with pytest.raises(InvalidName):
         await verbs.add("../x", tidy, MINUTELY)
-    with pytest.raises(UsageError, match="catch_up_window_s=-1"):
-        await verbs.add("x", tidy, MINUTELY, catch_up_window_s=-1)
+    for field in ("catch_up_window_s", "jitter_s", "timeout_s"):
+        for value in (-1.0, float("nan"), float("inf")):
+            with pytest.raises(UsageError, match=f"'x' has {field}={value:g}; give"):
+                await verbs.add("x", tidy, MINUTELY, **{field: value})
     with pytest.raises(UsageError, match="no field 'cron'"):
         await verbs.update("nightly", cron="* * * * *")
     assert (await fleet.ports.control.read()).position == before

@@ -14,7 +14,7 @@ from flowli.domain.data import Data
 from flowli.domain.errors import UsageError
 from flowli.domain.ids import check_key, check_name
 from flowli.timestamp import Timestamp
-from flowli_patterns.schedule.when import At, Cron, Every, Ticks, When
+from flowli_patterns.schedule.when import LONGEST_S, At, Cron, Every, Ticks, When
 
 __all__ = ["CatchUp", "Overlap", "Schedule"]
 
@@ -124,10 +124,16 @@ class Schedule:
         if self.version is not None:
             check_key("version", self.version)
         for name in ("catch_up_window_s", "jitter_s"):
-            if not getattr(self, name) >= 0:
-                raise UsageError(f"schedule '{self.id}' has {name}={getattr(self, name):g}; give zero or more")
-        if self.timeout_s is not None and not self.timeout_s > 0:
-            raise UsageError(f"schedule '{self.id}' has timeout_s={self.timeout_s:g}; give more than zero, or None")
+            if not 0 <= getattr(self, name) <= LONGEST_S:
+                raise UsageError(
+                    f"schedule '{self.id}' has {name}={getattr(self, name):g}; give zero or more, and at most "
+                    f"{LONGEST_S:.0f} seconds"
+                )
+        if self.timeout_s is not None and not 0 < self.timeout_s <= LONGEST_S:
+            raise UsageError(
+                f"schedule '{self.id}' has timeout_s={self.timeout_s:g}; give more than zero and at most "
+                f"{LONGEST_S:.0f} seconds, or None"
+            )
         if self.catch_up_limit < 1:
             raise UsageError(f"schedule '{self.id}' has catch_up_limit={self.catch_up_limit}; give at least 1")
         for bound in (self.not_before, self.not_after):

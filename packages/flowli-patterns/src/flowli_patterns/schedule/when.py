@@ -29,7 +29,10 @@ from flowli.domain.errors import UsageError
 from flowli.timestamp import Timestamp
 from flowli_patterns.schedule.zones import by_the_clock, by_time_of_day
 
-__all__ = ["At", "Cron", "Every", "Ticks", "When", "next_after", "slots_between"]
+__all__ = ["LONGEST_S", "At", "Cron", "Every", "Ticks", "When", "next_after", "slots_between"]
+
+LONGEST_S = 100 * 365 * 86_400.0
+"""No time that a schedule knows is longer, seconds."""
 
 _ALIASES = {
     "@yearly": "0 0 1 1 *",
@@ -96,6 +99,10 @@ class Every:
     def __post_init__(self) -> None:
         if not self.seconds >= 1:
             raise UsageError(f"every {self.seconds:g} seconds is too often; a schedule takes one second or more")
+        if self.seconds > LONGEST_S:
+            raise UsageError(
+                f"every {self.seconds:g} seconds is never; give at most {LONGEST_S:.0f}, or single instants"
+            )
         if self.seconds > _MOST_S:
             raise UsageError(f"every {self.seconds:g} seconds is never; a schedule takes {_MOST_S:g} seconds or less")
         _aware("since", self.since)
