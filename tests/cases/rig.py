@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from flowli import Registry
+from flowli.adapters.cairndb import CairnBackend
 from flowli.cairn.store import ObjectStore
 from flowli.domain.entries import JournalEntry
+from flowli.domain.provenance import Site
+from flowli.runtime.config import EngineConfig
+from flowli.runtime.engine import Engine
+from flowli.stores.filesystem import FilesystemStore
+from flowli.stores.memory import MemoryStore
 from flowli.testing.stores import Fault, FaultStore, Hold, Request
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +45,17 @@ def new_fleet(kind: str, folder: Path) -> Any:
     """A fleet in a folder of its own."""
     folder.mkdir()
     return Fleet(kind, folder)
+
+
+@asynccontextmanager
+async def real(
+    kind: str, folder: Path, registry: Registry, wrap: Callable[[ObjectStore], ObjectStore], **settings: Any
+) -> AsyncIterator[Engine]:
+    """An engine on the clock of the machine, for much work that waits for nothing."""
+    store = MemoryStore() if kind == "cairn" else FilesystemStore.from_url(f"file:{folder}?durability=os")
+    backend = CairnBackend(wrap(store))
+    yield Engine(backend.ports, Site("real"), registry=registry, config=EngineConfig(**settings))
+    await backend.close()
 
 
 class Wire:

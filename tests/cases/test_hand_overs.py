@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,14 +11,16 @@ from typing import Any
 
 import pytest
 
-from flowli import Context, RetryPolicy, step_info
+from flowli import Context, Registry, RetryPolicy, Site, step_info
+from flowli.adapters.cairndb import CairnBackend
 from flowli.domain.entries import ExecutionResumed, FrameStarted
 from flowli.domain.errors import DispatchConflict, ExecutionCancelled
+from flowli.domain.ports import Acquired, Holder
 from flowli.domain.tasks import QueueSettings
 from flowli.testing.stores import Fault, Hold
 
 from .conftest import quiet
-from .rig import Calls, Wire, new_fleet
+from .rig import Calls, Wire, new_fleet, real
 
 DAY_US = 86_400_000_000
 TTL = {"exec_ttl_s": 4.0, "task_ttl_s": 4.0, "audit_period_s": 60.0, "poll_s": 1.0}
@@ -80,6 +83,47 @@ async def test_a_crash_between_any_two_writes_of_a_hand_over_is_repaired(kind: s
         except BaseException as error:
             raise AssertionError(f"died at call {nth}") from error
         assert sum(calls.values()) <= 5 + 2, f"call {nth}: {calls}"
+
+
+async def test_a_step_that_blocks_its_loop_for_longer_than_the_ttl_keeps_its_lease(kind: str, tmp_path: Path) -> None:
+    """K12: renewed from beside the loop, so that another process, which tries all the time, never gets the lease."""
+    registry, wire, over = Registry(), Wire(), threading.Event()
+    tried: list[object] = []
+
+    def renewals() -> int:
+        return sum(one.verb == "put" and one.key == f"wf/exec/{eid}/lease" for one in list(wire.requests))
+
+    async def contend() -> None:
+        backend = CairnBackend(wire.stores[0].store.fork())
+        while not over.is_set():
+            tried.append(await backend.ports.ownership.acquire(eid, Holder("other", Site("other")), 4.0))
+            await asyncio.sleep(0.05)
+        await backend.close()
+
+    async def block() -> str:
+        contender = threading.Thread(target=asyncio.run, args=(contend(),))
+        contender.start()
+        first = renewals()
+        while renewals() < first + 4:  # each third of the ttl
+            over.wait(0.05)
+        over.set()
+        contender.join()
+        return "blocked"
+
+    @registry.workflow
+    async def one(ctx: Context) -> str:
+        return await ctx.step(block)
+
+    async with real(kind, tmp_path, registry, wire.wrap, exec_ttl_s=4.0, task_ttl_s=4.0) as engine:
+        eid = await engine.start(one)
+        worker = engine.worker()
+        await worker.run_until_idle()
+        await worker.drain()
+        assert await engine.result(eid) == "blocked"
+        entries = (await engine.ports.journal.read(eid)).entries
+    assert {entry.by.site.epoch for entry in entries} == {1}
+    assert len(tried) > 3
+    assert not [got for got in tried if isinstance(got, Acquired)]
 
 
 async def test_who_is_cancelled_while_it_waits_for_a_slot_takes_none(fleet: Any) -> None:

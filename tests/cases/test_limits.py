@@ -112,8 +112,6 @@ async def test_a_fan_out_without_a_bound_has_one(fleet: Any, items: int, setting
 
 async def test_five_thousand_items_are_bounded_by_default(fleet: Any) -> None:
     """K31: the size of the case, with default settings, and a crash half-way."""
-    if fleet.kind == "files":
-        pytest.skip("what is stored is the same; the test above runs there")
     counts = [Counter[str](), Counter[str]()]
     fleet.current = 0
 

@@ -2,15 +2,68 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from flowli import Context
+from flowli import Context, Engine, Registry, Site
 from flowli.domain.errors import UsageError
+from flowli.domain.timers import Timer
 from flowli.testing.stores import CutListing, Fault
 
-from .rig import Calls, Wire
+from .rig import Calls, Wire, real
+
+
+async def test_what_is_behind_a_full_page_is_done_as_well(kind: str, tmp_path: Path) -> None:
+    """K08: a thousand and five in one queue, and one more that another process puts when the first have been listed."""
+    registry, wire = Registry(), Wire()
+    done: set[int] = set()
+
+    async def put() -> None:
+        assert len(done) < 500, "the worker is still at its first page"
+        await another.start(one, 1005)
+
+    @registry.workflow
+    async def one(ctx: Context, n: int) -> None:
+        if n == 7:
+            await ctx.step(put)
+        done.add(n)
+
+    async with real(kind, tmp_path, registry, wire.wrap) as engine:
+        another = Engine(engine.ports, Site("another"), registry=registry)
+        for n in range(1005):
+            await engine.start(one, n)
+        pages = await engine.ports.queue.list("default", limit=10_000)
+        assert len(pages) == 1005
+        worker = engine.worker()
+        await worker.run_until_idle()
+        await worker.drain()
+    assert done == set(range(1006))
+    first = next(one for one in wire.requests if one.verb == "list" and one.key.startswith("wf/queues/default/ready/"))
+    assert first.outcome == "Page"
+
+
+async def test_a_timer_behind_a_full_page_of_others_is_fired_in_one_pass(fleet: Any) -> None:
+    """K08: a thousand and five that are due, and one whose key sorts last."""
+
+    @fleet.registry.workflow
+    async def nap(ctx: Context) -> str:
+        await ctx.sleep(60)
+        return "woken"
+
+    worker = fleet.process("w", poll_s=5.0).work(sweep=False)
+    eid = await fleet.engine.start(nap)
+    await fleet.until_status(eid, "suspended")
+    (napping,) = await fleet.ports.timers.pending()
+    for n in range(1005):
+        await fleet.ports.timers.set(Timer(fleet.clock.now(), UUID(int=n), "root/nap#1", "elsewhere"))
+    assert napping.due_at > fleet.clock.now()
+    await fleet.clock.advance(60)
+    report = await fleet.run(worker.engine.sweeper().sweep_once())
+    assert report.timers == 1006
+    assert await fleet.value(eid) == "woken"
 
 
 async def test_a_full_first_page_starves_no_later_one(fleet: Any) -> None:

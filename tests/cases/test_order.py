@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -19,7 +22,9 @@ from flowli.domain.ids import child_eid
 from flowli.domain.waits import OnOperator
 from flowli.testing.replay import replay
 
-from .rig import Calls, Wire
+from .rig import Calls, Wire, real
+
+EID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @pytest.mark.parametrize("way", ["wait", "as_completed", "gather", "ctx"])
@@ -325,7 +330,7 @@ async def test_a_step_costs_the_same_however_long_its_execution_is(fleet: Any) -
 
     worker = fleet.process("w", wrap=wire.wrap, poll_s=5.0)
     worker.work(sweep=False)
-    steps = 1000 if fleet.kind == "cairn" else 400
+    steps = 1000
     eid = await fleet.engine.start(long, steps)
     costs: list[tuple[int, int]] = []
     for _ in range(steps // 100):
@@ -340,6 +345,44 @@ async def test_a_step_costs_the_same_however_long_its_execution_is(fleet: Any) -
         counted = [cost[kind] for cost in costs]
         assert max(counted) < 1.7 * min(counted), "what folds 64 commits into one reads them once"
         assert sum(counted[half:]) < 1.15 * sum(counted[:half])
+
+
+async def test_a_link_of_a_chain_costs_the_same_however_long_the_chain_is(kind: str, tmp_path: Path) -> None:
+    """K21: five hundred executions, each of which starts its successor; none looks at those long before it."""
+    registry, calls, wire = Registry(), Calls(), Wire()
+    links: list[str] = []
+    begun_at: list[int] = []
+
+    async def begin(n: int) -> None:
+        begun_at.append(len(wire.requests))
+        links.append(str(await engine.start(link, n, key=f"link-{n}")))
+
+    @registry.workflow
+    async def link(ctx: Context, n: int) -> int:
+        await ctx.step(calls.once, n)
+        if n < 500:
+            await ctx.step(begin, n + 1)
+        return n
+
+    async with real(kind, tmp_path, registry, wire.wrap) as engine:
+        await begin(1)
+        worker = engine.worker()
+        await worker.run_until_idle()
+        await worker.drain()
+        assert await engine.result(links[-1]) == 500
+    assert calls == dict.fromkeys(range(1, 501), 1)
+    number = {eid: n for n, eid in enumerate(links)}
+    costs, received, last_read = Counter[int](), Counter[int](), dict[int, int]()
+    for at, one in enumerate(wire.requests):
+        found = EID.search(one.key)
+        n = None if found is None else number.get(found.group())
+        if n is not None:
+            costs[n], received[n] = costs[n] + 1, received[n] + one.received
+            if one.verb == "get":
+                last_read[n] = at
+    for count in (costs, received):
+        assert sum(count[n] for n in range(400, 450)) <= 1.15 * sum(count[n] for n in range(50, 100))
+    assert all(last_read[n] < begun_at[n + 100] for n in range(400)), "nobody looks at one long done"
 
 
 async def test_a_failed_execution_tells_its_error(fleet: Any) -> None:

@@ -155,19 +155,25 @@ HARMLESS = ("queue.dequeue", "queue.queues", "queue.promote", "timers.due", "con
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize(("kind", "stride"), [("memory", 1), ("cairn", 3)])
+@pytest.mark.parametrize(("kind", "stride"), [("memory", 1), ("cairn", 3), ("files", 17)])
 async def test_a_worker_that_dies_at_any_call_loses_nothing(
     tmp_path: Path, kind: str, stride: int, after: bool
 ) -> None:
     """JRN-14, WAI-7, K25."""
     quiet()
-    seen = Fleet(kind, tmp_path)
+
+    def fresh(name: str) -> Fleet:
+        folder = tmp_path / name
+        folder.mkdir()
+        return Fleet(kind, folder)
+
+    seen = fresh("seen")
     calls = await rehearse(seen)
     await seen.close()
     sights = [n for n, call in enumerate(calls, 1) if call not in HARMLESS]
     assert len(sights) > 40
     for at in sights[after::stride]:
-        fleet = Fleet(kind, tmp_path)
+        fleet = fresh(f"call-{at}")
 
         def doom(process: Process, at: int = at) -> None:
             process.dies_at, process.dies_after = at, after
