@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from os import environ
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,7 +13,7 @@ from urllib.parse import urlsplit
 import requests
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential, TokenCredential
 from azure.core.pipeline.transport import RequestsTransport
-from azure.storage.blob import ContainerClient
+from azure.storage.blob import BlobServiceClient, ContainerClient
 from requests.adapters import HTTPAdapter
 
 from flowli.cairn.errors import StoreConfigError
@@ -30,9 +32,11 @@ class AzureClient:
 
     Attributes:
         container: the container.
+        account: makes a client of its account, over the same connections.
     """
 
     container: ContainerClient
+    account: Callable[[], BlobServiceClient]
     _session: requests.Session
 
     def close(self) -> None:
@@ -68,15 +72,18 @@ def make_client(config: AzureConfig) -> AzureClient:
     said = config.connection_string or ("" if _names_account(config) else _env("AZURE_STORAGE_CONNECTION_STRING"))
     if said:
         client = ContainerClient.from_connection_string(said, config.container, **options)
+        account = partial(BlobServiceClient.from_connection_string, said, **options)
     else:
         address = _address(config)
-        client = ContainerClient(address, config.container, credential=_credential(config, address), **options)
+        credential = _credential(config, address)
+        client = ContainerClient(address, config.container, credential=credential, **options)
+        account = partial(BlobServiceClient, address, credential=credential, **options)
     if config.customer_key_file and urlsplit(client.url).scheme != "https":
         raise StoreConfigError(
             f"A customer key would be sent in the clear to {config.where}",
             "Give an endpoint_url that begins with https://",
         )
-    return AzureClient(client, session)
+    return AzureClient(client, account, session)
 
 
 def _names_account(config: AzureConfig) -> bool:

@@ -56,6 +56,7 @@ _RIGHTS = {
     "delete": "delete",
     "delete_many": "delete",
     "list": "list",
+    "look at settings": "read the properties of",
 }
 _NO_CONNECTION = (
     http.ConnectTimeout,

@@ -15,10 +15,12 @@ from azure.core.paging import PageIterator
 from azure.core.pipeline import PipelineResponse
 from azure.storage.blob import BlobProperties, CustomerProvidedEncryptionKey, StandardBlobTier
 
+from flowli.cairn.remote.bucket import Look
 from flowli.cairn.remote.clock import age_s, instant
 from flowli.cairn.remote.settings import customer_key
 from flowli.cairn.store import Listed, Object, Page
 from flowli.cairn.write import Gone, Lost, Won
+from flowli_cairn_azure.bucket import looks
 from flowli_cairn_azure.client import AzureClient
 from flowli_cairn_azure.config import AzureConfig
 
@@ -140,6 +142,10 @@ class Requests:
             if items:
                 break
         return Page(items, bool(pages.continuation_token))
+
+    def looks(self) -> tuple[Look[AzureClient], ...]:
+        """The requests that tell the settings of the bucket."""
+        return looks(self._config)
 
 
 class _Clock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from os import environ
@@ -46,8 +46,30 @@ class Blob(Protocol):
         """Delete it."""
 
 
+class SoftDelete(Protocol):
+    """How long what was removed is kept."""
+
+    retention_duration_seconds: int | None
+
+
+class IamConfiguration(Protocol):
+    """Who may be let in at all."""
+
+    public_access_prevention: str | None
+
+
 class Bucket(Protocol):
-    """What is used of a bucket of the SDK."""
+    """What is used of a bucket of the SDK. The settings are those of the last ``reload``."""
+
+    versioning_enabled: bool | None
+    retention_period: int | None
+    default_event_based_hold: bool | None
+    soft_delete_policy: SoftDelete
+    iam_configuration: IamConfiguration
+    lifecycle_rules: Iterable[Mapping[str, object]]
+
+    def reload(self, **options: Any) -> None:
+        """Read its settings."""
 
     def blob(self, name: str, **options: Any) -> Blob:
         """An object by its name; no request."""

@@ -57,6 +57,7 @@ _RIGHTS = {
     "delete": "storage.objects.delete",
     "delete_many": "storage.objects.delete",
     "list": "storage.objects.list",
+    "look at settings": "storage.buckets.get",
 }
 
 

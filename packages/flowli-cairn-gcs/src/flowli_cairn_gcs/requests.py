@@ -7,10 +7,12 @@ from functools import cached_property
 
 from google.api_core.exceptions import NotFound, PreconditionFailed
 
+from flowli.cairn.remote.bucket import Look
 from flowli.cairn.remote.clock import age_s
 from flowli.cairn.remote.settings import customer_key
 from flowli.cairn.store import Listed, Object, Page
 from flowli.cairn.write import Gone, Lost, Won
+from flowli_cairn_gcs.bucket import looks
 from flowli_cairn_gcs.client import Blob, GcsClient
 from flowli_cairn_gcs.config import GcsConfig
 
@@ -106,6 +108,10 @@ class Requests:
             if blobs or token is None:  # the service may give an empty page in the middle of a listing
                 items = (Listed(one.name[cut:], str(one.generation), age_s(one.time_created, now)) for one in blobs)
                 return Page(tuple(items), token is not None)
+
+    def looks(self) -> tuple[Look[GcsClient], ...]:
+        """The requests that tell the settings of the bucket."""
+        return looks(self._config)
 
     def _blob(self, client: GcsClient, key: str) -> Blob:
         kms = self._config.kms_key_name or None

@@ -86,6 +86,7 @@ _RIGHTS = {
     "delete": "s3:DeleteObject",
     "delete_many": "s3:DeleteObject",
     "list": "s3:ListBucket",
+    "look at settings": "the right to read that setting",
 }
 
 

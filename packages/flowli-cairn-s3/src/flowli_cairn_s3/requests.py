@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import ClientError
 
+from flowli.cairn.remote.bucket import Look
 from flowli.cairn.remote.clock import age_s, instant
 from flowli.cairn.remote.settings import customer_key
 from flowli.cairn.store import Listed, Object, Page
 from flowli.cairn.write import Won
+from flowli_cairn_s3.bucket import looks
 from flowli_cairn_s3.client import md5_of
 from flowli_cairn_s3.config import S3Config
 
@@ -141,6 +143,10 @@ class Requests:
             for one in answer.get("Contents", ())
         )
         return Page(items, answer["IsTruncated"])
+
+    def looks(self) -> tuple[Look[S3Client], ...]:
+        """The requests that tell the settings of the bucket."""
+        return looks(self._config)
 
 
 def _now(answer: Mapping[str, object]) -> datetime | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from flowli.cairn.errors import StoreError
+from flowli.cairn.remote.bucket import Look
 from flowli.cairn.store import Object, Page
 from flowli.cairn.write import Gone, Lost, Unknown, Won
 
@@ -59,7 +60,7 @@ class Call:
     """Which request failed.
 
     Attributes:
-        verb: ``get``, ``put``, ``delete``, ``delete_many`` or ``list``.
+        verb: ``get``, ``put``, ``delete``, ``delete_many``, ``list`` or ``look at settings``.
         config: of the store.
         reached: whether the service has ever answered.
         tries: how many requests have failed, if it has not.
@@ -118,3 +119,6 @@ class Requests(Protocol[Client]):
 
     def list(self, client: Client, prefix: str, after: str | None, size: int) -> Page:
         """One page of keys with their versions and ages."""
+
+    def looks(self) -> Sequence[Look[Client]]:
+        """The requests that tell the settings of the bucket."""

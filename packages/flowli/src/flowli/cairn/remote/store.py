@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Generic, TypeVar
 
+from flowli.cairn.errors import StoreError, StorePermission
 from flowli.cairn.keys import check_key, check_prefix
+from flowli.cairn.remote.bucket import Harm, Look, Setting
 from flowli.cairn.remote.calls import Calls
 from flowli.cairn.remote.dialect import Config, Contact, Dialect, Requests, Result
 from flowli.cairn.store import Capabilities, Object, Page
@@ -96,6 +98,22 @@ class RemoteStore(Generic[S, C]):
         page = self._capabilities.page_size
         size = page if limit is None else min(limit, page)
         return await self._calls.read("list", lambda client: self._requests.list(client, prefix, after, size))
+
+    async def settings(self) -> tuple[Setting, ...]:
+        """The settings of the bucket, also those that could not be read."""
+        told = await asyncio.gather(*(self._look(one) for one in self._requests.looks()))
+        return tuple(setting for some in told for setting in some)
+
+    async def _look(self, look: Look[C]) -> Sequence[Setting]:
+        try:
+            return await self._calls.read("look at settings", look.ask)
+        except StorePermission:
+            text = (
+                f"It may not be read with these credentials. No process needs that; for the doctor grant {look.right}."
+            )
+        except StoreError as error:
+            text = f"It could not be read: {error.fact}."
+        return [Setting(look.name, text, Harm.UNKNOWN)]
 
     async def close(self) -> None:
         """Let requests under way end, then let go of connections and threads."""

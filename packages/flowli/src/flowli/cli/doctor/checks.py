@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flowli.cli.doctor.bill import bill
+from flowli.cli.doctor.bucket import bucket
 from flowli.cli.doctor.check import Check, Finding, Level, Patient
 from flowli.cli.doctor.contract import contract
 from flowli.cli.doctor.latency import latency
@@ -11,7 +12,7 @@ from flowli.cli.doctor.rights import rights
 
 __all__ = ["CHECKS", "examine"]
 
-CHECKS: tuple[Check, ...] = (reach, rights, contract, latency, bill)
+CHECKS: tuple[Check, ...] = (reach, rights, bucket, contract, latency, bill)
 
 
 async def examine(patient: Patient, checks: tuple[Check, ...] = CHECKS) -> list[Finding]:

@@ -36,8 +36,8 @@ def doctor(process: str, samples: int, racers: int, per_day: int, steps: int, wo
     """Examine the bucket that --storage names, and say go or no-go.
 
     It tries out, under wf/probe/, whether conditions are evaluated and races have one winner, which rights the
-    credentials have, how long requests take, and estimates the bill. What it writes it removes. The exit code is 0 for
-    go and 3 for no-go.
+    credentials have, how long requests take; it reads the settings of the bucket (versions, lifecycle rules, public
+    access, retention), and estimates the bill. What it writes it removes. The exit code is 0 for go and 3 for no-go.
     """
     from flowli.cli.doctor.check import Level, Wishes
     from flowli.cli.doctor.render import document, is_go, show
