@@ -1,4 +1,4 @@
-"""A service and workers as processes on one folder, and Debian's Chromium in front of them."""
+"""`flowli dev` and workers as processes on one folder, and Debian's Chromium in front of them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import pytest
 import pytest_asyncio
@@ -66,16 +68,23 @@ class Office:
         self.address = ""
 
     def serve(self) -> None:
-        """Start the service and wait until it has told its address."""
-        self._begin("service", "api", "serve", "--port", "0", stdout=subprocess.PIPE)
+        """Start `flowli dev`: the service, a worker and a sweeper; wait until it has told its address."""
+        self._begin("dev", "dev", "--port", "0", stdout=subprocess.PIPE)
         service = self._processes[-1]
         assert service.stdout is not None
         for line in service.stdout:
-            found = re.search(rb"for this run only: (\S+)", line)
+            found = re.search(rb"flowli: open (\S+)", line)
             if found:
                 self.address = found[1].decode()
+                threading.Thread(target=self._keep, args=(service.stdout,), daemon=True).start()
                 return
         pytest.fail("the service has not told its address")
+
+    def _keep(self, output: IO[bytes]) -> None:
+        """Write down what a process says: a full pipe would hold it up."""
+        with (self.folder / "dev.log").open("ab") as log:
+            for line in output:
+                log.write(line)
 
     def worker(self, name: str, queue: str = "default") -> subprocess.Popen[bytes]:
         """Start a worker that sweeps too."""
@@ -105,8 +114,6 @@ class Office:
         for process in self._processes:
             process.send_signal(signal.SIGKILL)
             process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
 
 
 @pytest.fixture(scope="session")
@@ -121,11 +128,10 @@ def chromium() -> str:
 
 @pytest.fixture(scope="session")
 def office(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
-    """A service with a worker."""
+    """`flowli dev` with the example of the invoices."""
     made = Office(tmp_path_factory.mktemp("office"))
     try:
         made.serve()
-        made.worker("clerk")
         yield made
     finally:
         made.close()

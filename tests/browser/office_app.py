@@ -38,6 +38,21 @@ async def print_letter(ctx: Context, pipe: str) -> str:
 
 
 @registry.workflow
+async def dictate(ctx: Context) -> str:
+    """Write lines to a stream, and answer whoever asks how far it is."""
+    lines = ctx.stream("lines")
+    for line in ("Dear Ada,", "all is well."):
+        await lines.write(line)
+    await ctx.publish("state", {"lines": 2})
+    async for update in ctx.updates("next_line"):
+        await lines.write(update.value)
+        await update.reply({"lines": 3})
+        break
+    await lines.close()
+    return "sent"
+
+
+@registry.workflow
 async def look_up(ctx: Context, account: int) -> None:
     """Fail."""
     await ctx.step(missing, account)

@@ -105,6 +105,12 @@ class BulkFilter(In):
     attributes: dict[_Text, str | int | float | bool | None] = Field(default={}, max_length=20)
     created_after: Instant | None = None
     created_before: Instant | None = None
+    updated_after: Instant | None = None
+    updated_before: Instant | None = None
+    version: VersionText | None = None
+    key: BusinessKey | None = None
+    parent: EidValue | None = None
+    waiting_on: _Text | None = None
     text: _Text | None = None
 
 

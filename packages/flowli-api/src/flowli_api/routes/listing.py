@@ -83,10 +83,10 @@ async def list_executions(
         parent=query.parent,
         key=query.key,
         attributes=attributes(query.attribute),
-        created_after=None if query.created_after is None else Timestamp.parse(query.created_after),
-        created_before=None if query.created_before is None else Timestamp.parse(query.created_before),
-        updated_after=None if query.updated_after is None else Timestamp.parse(query.updated_after),
-        updated_before=None if query.updated_before is None else Timestamp.parse(query.updated_before),
+        created_after=_instant(query.created_after),
+        created_before=_instant(query.created_before),
+        updated_after=_instant(query.updated_after),
+        updated_before=_instant(query.updated_before),
         version=query.version,
         waiting_on=query.waiting_on,
         text=query.text,
@@ -138,9 +138,15 @@ async def matching(service: Service, caller: Caller, wanted: BulkFilter, most: i
             status=[ExecutionStatus(one) for one in wanted.status] or None,
             workflow=wanted.workflow or _only(caller),
             queue=wanted.queue,
+            parent=wanted.parent,
+            key=wanted.key,
             attributes=wanted.attributes,
-            created_after=None if wanted.created_after is None else Timestamp.parse(wanted.created_after),
-            created_before=None if wanted.created_before is None else Timestamp.parse(wanted.created_before),
+            created_after=_instant(wanted.created_after),
+            created_before=_instant(wanted.created_before),
+            updated_after=_instant(wanted.updated_after),
+            updated_before=_instant(wanted.updated_before),
+            version=wanted.version,
+            waiting_on=wanted.waiting_on,
             text=wanted.text,
             limit=500,
             cursor=cursor,
@@ -151,6 +157,10 @@ async def matching(service: Service, caller: Caller, wanted: BulkFilter, most: i
             raise Problem("invalid", f"The filter finds more than {most} executions; narrow it.")
         if cursor is None:
             return found
+
+
+def _instant(text: str | None) -> Timestamp | None:
+    return None if text is None else Timestamp.parse(text)
 
 
 def _only(caller: Caller) -> str | None:

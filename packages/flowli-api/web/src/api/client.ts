@@ -3,6 +3,8 @@ import { problemOf } from "./problem";
 
 export type Query = Record<string, string | number | boolean | string[] | null | undefined>;
 
+export type Method = "POST" | "PUT" | "PATCH" | "DELETE";
+
 const READ_OWN_MS = 20_000;
 let written = { seq: 0, at: 0 };
 
@@ -29,11 +31,11 @@ export async function get<T>(path: string, query: Query = {}, signal?: AbortSign
   return taken<T>(await fetch(address(path, query), { headers: asked, signal: signal ?? null }));
 }
 
-export async function send<T>(path: string, body: unknown, method: "POST" | "PUT" = "POST"): Promise<T> {
+export async function send<T>(path: string, body: unknown, method: Method = "POST"): Promise<T> {
   const response = await fetch(address(path), {
     method,
     headers: { ...headers(), "content-type": "application/json", "idempotency-key": crypto.randomUUID() },
-    body: JSON.stringify(body),
+    body: body === undefined ? null : JSON.stringify(body),
   });
   const seq = Number(response.headers.get("flowli-control-seq"));
   if (response.ok && seq) written = { seq, at: performance.now() };
@@ -45,5 +47,5 @@ async function taken<T>(response: Response): Promise<T> {
     if (response.status === 401) dropToken();
     throw await problemOf(response);
   }
-  return (await response.json()) as T;
+  return (response.status === 204 ? null : await response.json()) as T;
 }

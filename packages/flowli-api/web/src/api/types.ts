@@ -28,6 +28,7 @@ export interface Me {
   kind: string;
   capabilities: string[];
   workflows: string[] | null;
+  groups: string[];
 }
 
 export interface Actor {
@@ -275,6 +276,36 @@ export interface Stats {
   site: string;
   signs: { name: string; worker: string; at: string; fresh: boolean }[];
   due_timers: number;
+  bill: Bill | null;
+}
+
+export interface Bill {
+  since: string;
+  requests: {
+    verb: string;
+    outcome: string;
+    requests: number;
+    seconds: number;
+    sent_bytes: number;
+    received_bytes: number;
+  }[];
+  dollars: number | null;
+}
+
+export interface ShownNames {
+  published: string[];
+  streams: string[];
+}
+
+export interface Shown {
+  value: Json;
+  at: string;
+  number: number;
+}
+
+export interface Answered extends Written {
+  answered: boolean;
+  value: Json;
 }
 
 export interface FormField {

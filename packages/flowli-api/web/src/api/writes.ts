@@ -1,12 +1,12 @@
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { send } from "./client";
+import { type Method, send } from "./client";
 import { asProblem } from "./problem";
 
 interface Write {
   path: string;
-  body: unknown;
-  method?: "POST" | "PUT";
+  body?: unknown;
+  method?: Method;
 }
 
 interface Options<T> {

@@ -30,7 +30,7 @@ export function Tabbed({ execution, live }: Props) {
     frames: ["Frames", <Frames key="frames" execution={execution} live={live} />],
     graph: ["Graph", <GraphView key="graph" eid={eid} live={live} />],
     timeline: ["What happened", <Happened key="timeline" eid={eid} live={live} />],
-    values: ["Values", <Values key="values" execution={execution} />],
+    values: ["Values", <Values key="values" execution={execution} live={live} />],
     ...(may("evidence:read") && { logs: ["Logs", <Logs key="logs" execution={execution} />] }),
     children: ["Children", <Children key="children" eid={eid} live={live} />],
     journal: ["Journal", <Journal key="journal" eid={eid} live={live} />],

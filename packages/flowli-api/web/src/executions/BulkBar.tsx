@@ -4,7 +4,7 @@ import { useMay } from "@/api/may";
 import type { BulkAction } from "@/api/types";
 import { BulkDialog } from "./BulkDialog";
 
-const ACTIONS: { action: BulkAction; label: string; needs: string }[] = [
+export const ACTIONS: { action: BulkAction; label: string; needs: string }[] = [
   { action: "pause", label: "Pause", needs: "executions:operate" },
   { action: "resume", label: "Resume", needs: "executions:operate" },
   { action: "retry", label: "Retry", needs: "executions:operate" },
@@ -34,7 +34,7 @@ export function BulkBar({ eids, onDone }: { eids: string[]; onDone: () => void }
       <Button size="xs" variant="subtle" color="gray" onClick={onDone}>
         Clear selection
       </Button>
-      {action && <BulkDialog action={action} eids={eids} onClose={() => setAction(null)} onDone={onDone} />}
+      {action && <BulkDialog action={action} target={{ eids }} onClose={() => setAction(null)} onDone={onDone} />}
     </Group>
   );
 }

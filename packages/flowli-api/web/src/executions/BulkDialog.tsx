@@ -2,26 +2,29 @@ import { Button, Group, Modal, ScrollArea, Stack, Table, Text, TextInput } from 
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { send } from "@/api/client";
-import type { BulkAction, BulkItem, BulkResult } from "@/api/types";
+import type { BulkAction, BulkItem, BulkResult, JsonObject } from "@/api/types";
 import { useWrite } from "@/api/writes";
 import { Loaded } from "@/parts/Loaded";
 import { ProblemBox } from "@/parts/ProblemBox";
 import { ShortId } from "@/parts/ShortId";
 import { StatusChip } from "@/parts/StatusChip";
 
+/** Executions that are named, or all that a filter finds. */
+export type BulkTarget = { eids: string[] } | { filter: JsonObject };
+
 interface Props {
   action: BulkAction;
-  eids: string[];
+  target: BulkTarget;
   onClose: () => void;
   onDone: () => void;
 }
 
 /** First a dry run: what would be touched. Then the same for good. */
-export function BulkDialog({ action, eids, onClose, onDone }: Props) {
+export function BulkDialog({ action, target, onClose, onDone }: Props) {
   const [reason, setReason] = useState("");
   const trial = useQuery<BulkResult>({
-    queryKey: ["bulk", action, eids],
-    queryFn: () => send("v1/bulk", { action, eids, dry_run: true }),
+    queryKey: ["bulk", action, target],
+    queryFn: () => send("v1/bulk", { action, ...target, dry_run: true }),
   });
   const write = useWrite<BulkResult>({ quiet: true });
   function finish() {
@@ -31,13 +34,18 @@ export function BulkDialog({ action, eids, onClose, onDone }: Props) {
 
   const result = write.data ?? trial.data;
   const name = action.charAt(0).toUpperCase() + action.slice(1);
-  const would = trial.data?.items.filter((one) => one.outcome === "would").length ?? 0;
+  // just those that were shown, whatever else has come to fit the filter meanwhile
+  const eids = (trial.data?.items ?? []).filter((one) => one.outcome === "would").map((one) => one.eid);
 
   return (
     <Modal opened onClose={onClose} title={`${name} executions`} size="lg">
       <Stack gap="sm">
         {write.isError && <ProblemBox error={write.error} />}
-        <Loaded of={trial}>{() => <Outcome items={result?.items ?? []} />}</Loaded>
+        <Loaded of={trial}>
+          {() =>
+            result?.items.length ? <Outcome items={result.items} /> : <Text size="sm">No execution fits any more.</Text>
+          }
+        </Loaded>
         {write.data ? (
           <Group justify="flex-end">
             <Button onClick={finish}>Done</Button>
@@ -56,11 +64,11 @@ export function BulkDialog({ action, eids, onClose, onDone }: Props) {
               </Button>
               <Button
                 color={action === "cancel" ? "red" : undefined}
-                disabled={would === 0}
+                disabled={eids.length === 0}
                 loading={write.isPending}
                 onClick={() => write.mutate({ path: "v1/bulk", body: { action, eids, reason, dry_run: false } })}
               >
-                {name} {would}
+                {name} {eids.length}
               </Button>
             </Group>
           </>

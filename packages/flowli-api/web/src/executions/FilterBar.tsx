@@ -4,6 +4,7 @@ import { SlidersHorizontal, X } from "lucide-react";
 import { useMay } from "@/api/may";
 import { useWorkflows } from "@/api/reads";
 import { AttributeFilter } from "./AttributeFilter";
+import { BulkMenu } from "./BulkMenu";
 import classes from "./FilterBar.module.css";
 import { anyFilter, type Filters } from "./filters";
 import { TextFilter } from "./TextFilter";
@@ -58,6 +59,7 @@ export function FilterBar({ filters, onChange }: Props) {
         >
           More
         </Button>
+        {anyFilter(filters) && <BulkMenu filters={filters} />}
         {anyFilter(filters) && (
           <Button
             variant="subtle"

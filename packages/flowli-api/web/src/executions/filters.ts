@@ -1,6 +1,6 @@
 import { useSearchParams } from "react-router";
 import type { Query } from "@/api/client";
-import { STATUSES, type Status } from "@/api/types";
+import { type Json, type JsonObject, STATUSES, type Status } from "@/api/types";
 
 export interface Filters {
   status: Status[];
@@ -44,4 +44,24 @@ export function queryOf(filters: Filters): Query {
 
 export function anyFilter(filters: Filters): boolean {
   return Object.entries(filters).some(([name, value]) => name !== "cursor" && value.length > 0);
+}
+
+/** The same conditions for an action on all that fit. */
+export function bulkFilterOf({ cursor: _, attribute, ...rest }: Filters): JsonObject {
+  const given = Object.entries(rest).filter(([, value]) => value.length > 0);
+  const attributes = attribute.map((one): [string, Json] => {
+    const [name = "", ...more] = one.split(":");
+    return [name, scalar(more.join(":"))];
+  });
+  return { ...Object.fromEntries(given), ...(attributes.length > 0 && { attributes: Object.fromEntries(attributes) }) };
+}
+
+/** The value of an attribute as the service reads it in an address: JSON if it is a scalar, else text. */
+function scalar(text: string): Json {
+  try {
+    const value = JSON.parse(text) as Json;
+    return typeof value === "object" && value !== null ? text : value;
+  } catch {
+    return text;
+  }
 }

@@ -7,6 +7,7 @@ import { StatusChip } from "@/parts/StatusChip";
 import { Tile } from "@/parts/Tile";
 import { duration } from "@/parts/times";
 import { When } from "@/parts/When";
+import { ScheduleMenu } from "./ScheduleMenu";
 import type { When as Rule, Schedule } from "./types";
 
 /** One schedule: when it starts what, its next slots, its last runs. */
@@ -43,6 +44,7 @@ export function ScheduleCard({ schedule: one }: { schedule: Schedule }) {
             >
               {one.paused ? "Resume" : "Pause"}
             </Button>
+            <ScheduleMenu schedule={one} />
           </Group>
         )}
       </Group>
@@ -55,6 +57,7 @@ export function ScheduleCard({ schedule: one }: { schedule: Schedule }) {
         <Tile label="Starts">{one.workflow}</Tile>
         <Tile label="When">{ruleText(one.when)}</Tile>
         <Tile label="Next">
+          {one.next.length === 0 && "none"}
           {one.next.slice(0, 3).map((at) => (
             <div key={at}>
               <When at={at} as="local" />
@@ -62,6 +65,7 @@ export function ScheduleCard({ schedule: one }: { schedule: Schedule }) {
           ))}
         </Tile>
         <Tile label="Last runs">
+          {one.runs.length === 0 && "none yet"}
           {one.runs.slice(-3).map(({ eid }) => (
             <div key={eid}>
               <ShortId eid={eid} />

@@ -12,6 +12,8 @@ export interface Schedule {
   when: When;
   paused: boolean;
   note: string;
+  slot_argument: string | null;
+  queue: string | null;
   overlap: string;
   catch_up: string;
   kwargs: { [name: string]: Json };

@@ -13,7 +13,7 @@ export function Signs({ signs }: { signs: Stats["signs"] }) {
           No worker and no sweeper has shown itself. Start them with <code>flowli worker --sweeper</code>.
         </Empty>
       ) : (
-        <Table verticalSpacing={9} horizontalSpacing="md">
+        <Table verticalSpacing={9} horizontalSpacing="sm">
           <Table.Thead>
             <Table.Tr>
               <Table.Th>What</Table.Th>

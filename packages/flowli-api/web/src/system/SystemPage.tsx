@@ -5,6 +5,7 @@ import { Loaded } from "@/parts/Loaded";
 import { Page } from "@/parts/Page";
 import { StatusChip } from "@/parts/StatusChip";
 import { Tile } from "@/parts/Tile";
+import { BillTable } from "./BillTable";
 import { Health } from "./Health";
 import { Signs } from "./Signs";
 import { Timers } from "./Timers";
@@ -49,6 +50,12 @@ export function SystemPage() {
                   </div>
                 ))}
               </SimpleGrid>
+            </section>
+            <section>
+              <Title order={2} size="h5" mb="xs">
+                Requests to the bucket
+              </Title>
+              <BillTable bill={found.bill} />
             </section>
             <section>
               <Title order={2} size="h5" mb="xs">

@@ -1,8 +1,9 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { useNavigate } from "react-router";
-import type { Execution, Written } from "@/api/types";
+import type { Answered, Execution, Written } from "@/api/types";
 import { useWrite } from "@/api/writes";
+import { JsonView } from "@/parts/JsonView";
 import { ProblemBox } from "@/parts/ProblemBox";
 import { VerbFields } from "./VerbFields";
 import { VERBS, type Verb, type VerbName } from "./verbs";
@@ -22,10 +23,11 @@ export function VerbDialog({ verb, execution, channel = "", fid = "", onClose }:
   const navigate = useNavigate();
   const [given, setGiven] = useState<Given>({ reason: "", channel, payload: "null", fid, version: "", again: false });
   const [wrong, setWrong] = useState("");
-  const write = useWrite<Written>({
-    done: `${label}: done`,
+  const write = useWrite<Written | Answered>({
+    done: verb === "update" ? "" : `${label}: done`,
     quiet: true,
     onDone: ({ eid }) => {
+      if (verb === "update") return;
       onClose();
       if (makes && eid) navigate(`/executions/${eid}`);
     },
@@ -45,7 +47,7 @@ export function VerbDialog({ verb, execution, channel = "", fid = "", onClose }:
           <Text size="sm">{does}</Text>
           {write.isError && <ProblemBox error={write.error} />}
           <VerbFields verb={verb} execution={execution} given={given} wrong={wrong} onChange={setGiven} />
-          {verb !== "signal" && (
+          {verb !== "signal" && verb !== "update" && (
             <TextInput
               label="Reason"
               description="It stands in the audit."
@@ -54,6 +56,7 @@ export function VerbDialog({ verb, execution, channel = "", fid = "", onClose }:
               onChange={(event) => setGiven({ ...given, reason: event.currentTarget.value })}
             />
           )}
+          {write.data && "answered" in write.data && <Answer answer={write.data} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Close
@@ -65,5 +68,18 @@ export function VerbDialog({ verb, execution, channel = "", fid = "", onClose }:
         </Stack>
       </form>
     </Modal>
+  );
+}
+
+function Answer({ answer: { answered, value } }: { answer: Answered }) {
+  if (!answered)
+    return <Text size="sm">There is no answer yet. The update stays; its answer comes when it is taken up.</Text>;
+  return (
+    <div role="status">
+      <Text size="sm" mb={4}>
+        The answer:
+      </Text>
+      <JsonView value={value} label="Answer" />
+    </div>
   );
 }

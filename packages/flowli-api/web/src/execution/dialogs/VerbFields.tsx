@@ -20,16 +20,16 @@ export function VerbFields({ verb, execution, given, wrong, onChange }: Props) {
   const set = (change: Partial<Given>) => onChange({ ...given, ...change });
   return (
     <>
-      {verb === "signal" && (
+      {(verb === "signal" || verb === "update") && (
         <>
           <TextInput
-            label="Channel"
+            label={verb === "signal" ? "Channel" : "Name of the update"}
             required
             value={given.channel}
             onChange={(event) => set({ channel: event.currentTarget.value })}
           />
           <JsonInput
-            label="Message"
+            label={verb === "signal" ? "Message" : "Question"}
             description="JSON, like {&quot;approved&quot;: true}"
             autosize
             minRows={4}

@@ -23,6 +23,12 @@ export const VERBS = {
     does: "The message is kept until the execution receives on its channel.",
     on: OPEN,
   },
+  update: {
+    label: "Ask it",
+    needs: "executions:signal",
+    does: "The execution takes up the update when its code comes to it, and answers.",
+    on: OPEN,
+  },
   pause: {
     label: "Pause",
     needs: "executions:operate",

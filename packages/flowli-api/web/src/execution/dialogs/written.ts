@@ -4,6 +4,7 @@ import type { VerbName } from "./verbs";
 /** What somebody has filled in. */
 export interface Given {
   reason: string;
+  /** Of a message; the name of an update. */
   channel: string;
   payload: string;
   fid: string;
@@ -13,15 +14,17 @@ export interface Given {
 }
 
 export const pathOf = (verb: VerbName, eid: string): string =>
-  `v1/executions/${eid}/${verb === "signal" ? "signals" : verb}`;
+  `v1/executions/${eid}/${verb === "signal" || verb === "update" ? `${verb}s` : verb}`;
 
 /** The body of a verb; or, as a text, what is wrong with what was filled in. */
 export function bodyOf(verb: VerbName, given: Given): { [name: string]: Json } | string {
   const { reason, again } = given;
   switch (verb) {
     case "signal":
+    case "update":
       try {
-        return { channel: given.channel, payload: JSON.parse(given.payload) as Json };
+        const payload = JSON.parse(given.payload) as Json;
+        return verb === "signal" ? { channel: given.channel, payload } : { name: given.channel, payload };
       } catch (error) {
         return `This is no JSON: ${error instanceof Error ? error.message : String(error)}`;
       }

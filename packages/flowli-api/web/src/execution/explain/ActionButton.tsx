@@ -45,7 +45,7 @@ export function ActionButton({ action, execution, main }: Props) {
         <VerbDialog
           verb={verb}
           execution={execution}
-          channel={verb === "signal" ? name : undefined}
+          channel={verb === "signal" || verb === "update" ? name : undefined}
           onClose={() => setOpen(false)}
         />
       )}

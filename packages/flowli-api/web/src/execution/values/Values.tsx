@@ -1,12 +1,13 @@
-import { Stack, Switch, Text, Title } from "@mantine/core";
-import type { ReactNode } from "react";
+import { Stack, Switch, Text } from "@mantine/core";
 import type { Execution } from "@/api/types";
 import { Failure } from "./Failure";
+import { Part } from "./Part";
+import { ShownValues } from "./ShownValues";
 import { Value } from "./Value";
 import { useValues } from "./ValuesShown";
 
 /** What went in and what came out. */
-export function Values({ execution: one }: { execution: Execution }) {
+export function Values({ execution: one, live }: { execution: Execution; live: boolean }) {
   const { hidden, shown, show } = useValues();
   return (
     <Stack className="card" p="md" gap="lg">
@@ -31,17 +32,7 @@ export function Values({ execution: one }: { execution: Execution }) {
           <Failure error={one.error} />
         </Part>
       )}
+      <ShownValues eid={one.eid} live={live} />
     </Stack>
-  );
-}
-
-function Part({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section>
-      <Title order={2} size="h6" mb={6}>
-        {title}
-      </Title>
-      {children}
-    </section>
   );
 }
