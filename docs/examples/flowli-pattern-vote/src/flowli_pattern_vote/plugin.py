@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from flowli.descriptors import EngineExtensionType, ExplainerType, PatternType, SweepJobType
+from flowli.descriptors import ApiRouterType, EngineExtensionType, ExplainerType, PatternType, SweepJobType
 
 if TYPE_CHECKING:
     from flowli.runtime.insight import Explainer
@@ -35,6 +35,12 @@ def _open_ballot() -> Explainer:
     return open_ballot
 
 
+def _router() -> object:
+    from flowli_pattern_vote.api import router
+
+    return router
+
+
 def flowli_patterns() -> list[PatternType]:
     """What workflows call."""
     return [PatternType("vote", "Ask several people, and go on as soon as their answer is certain", _vote)]
@@ -53,3 +59,8 @@ def flowli_sweep_jobs() -> list[SweepJobType]:
 def flowli_explainers() -> list[ExplainerType]:
     """Why an execution waits."""
     return [ExplainerType("ballots", "Votes that are still missing", _open_ballot)]
+
+
+def flowli_api_routers() -> list[ApiRouterType]:
+    """What the HTTP service has under ``/v1/ballots``, where it is installed."""
+    return [ApiRouterType("ballots", "List and cast votes", _router)]
