@@ -83,7 +83,7 @@ class Listener:
         self._owner.traces.told(task.key)
         if task.reason == "timer":
             # a timer that fired counts as due here too, whatever this clock says
-            self._owner.floor = max(self._owner.floor, task.cause_at)
+            self._owner.has_fired(task.cause_at)
         end = from_payload(task.payload) if task.reason == ChildCause.reason else None
         if end is not None:
             self._owner.tell(ChildSeen(Eid(task.key.removeprefix("child:")), end))
@@ -260,7 +260,7 @@ class Listener:
             return False
         instant = due_at(due)
         assert instant is not None
-        self._owner.floor = max(self._owner.floor, instant)
+        self._owner.has_fired(instant)
         if isinstance(due.action, RunStep):
             self._session.try_again(due, due.attempt if due.deferred else due.attempt + 1)
         else:

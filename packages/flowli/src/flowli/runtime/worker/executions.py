@@ -18,7 +18,8 @@ from flowli.domain.memo import JournalFold
 from flowli.domain.tasks import Task, TaskKind
 from flowli.runtime.observe.events import LeaseWasLost
 from flowli.runtime.owner.events import Stop
-from flowli.runtime.owner.owner import Owner, Release
+from flowli.runtime.owner.owner import Owner
+from flowli.runtime.owner.release import Release
 from flowli.runtime.owner.steps import StepRunner
 from flowli.runtime.protocols.after_end import after_end
 from flowli.runtime.protocols.causes import is_journaled
