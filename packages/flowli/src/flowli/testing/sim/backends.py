@@ -21,7 +21,7 @@ from flowli.domain.ports import Appended, Ports
 from flowli.runtime.control_fold import ControlFold
 from flowli.testing.sim.loop import VirtualLoop, alone
 from flowli.testing.sim.network import Answers, Network
-from flowli.testing.sim.node import Node, NodeWorld
+from flowli.testing.sim.node import InstantWorld, Node
 from flowli.world import World
 
 __all__ = ["READS", "Backends", "OpenBackend"]
@@ -43,13 +43,6 @@ READS = frozenset(
 
 _NAMES = ("task_id", "timer_id", "channel", "task", "eid", "key", "execution", "id")
 _POLL_S, _ALL = 1.0, 10_000
-
-
-class _Instant(NodeWorld):
-    """The world of a backend: no virtual time passes while it answers."""
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(0)
 
 
 class Backends(Network):
@@ -79,7 +72,7 @@ class Backends(Network):
         self._judge = self._open(Node(loop, "judge", "judge", seed))
 
     def _open(self, node: Node) -> Ports:
-        backend = self._open_backend(_Instant(node), self._name)
+        backend = self._open_backend(InstantWorld(node), self._name)
         self._opened[id(backend)] = backend
         return backend.ports
 
@@ -164,10 +157,11 @@ class _Port:
         self._network = network
         self._node = node
         for method in dir(inner):
-            if not method.startswith("_") and callable(call := getattr(inner, method)):
+            call: Any = getattr(inner, method)
+            if callable(call) and not method.startswith("_"):
                 setattr(self, method, functools.partial(self._carry, f"{name}.{method}", call))
 
-    async def _carry(self, verb: str, call: Callable[..., Coroutine[Any, Any, Any]], *args: Any, **options: Any) -> Any:
+    async def _carry(self, verb: str, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
         network = self._network
         # one that is carried out later finds the same
         given = tuple(map(_kept, args))

@@ -14,7 +14,7 @@ from flowli.testing.sim.loop import VirtualLoop
 from flowli.timestamp import Timestamp
 from flowli.world import Background, ProcessIdentity
 
-__all__ = ["EPOCH", "Node", "NodeWorld"]
+__all__ = ["EPOCH", "InstantWorld", "Node", "NodeWorld"]
 
 T = TypeVar("T")
 
@@ -124,3 +124,10 @@ class NodeWorld:
 
     def pool(self, name: str, threads: int) -> Executor:
         return _Inline()
+
+
+class InstantWorld(NodeWorld):
+    """The world of a backend that a node has opened: no virtual time passes while it answers."""
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(0)
