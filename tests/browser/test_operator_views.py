@@ -15,6 +15,10 @@ expect.set_options(timeout=PATIENCE_MS)
 SIZES = {"desk": {"width": 1280, "height": 860}, "phone": {"width": 390, "height": 844}}
 PLAIN = ["executions", "start/approve_invoice", "reviews", "queues", "schedules", "workflows", "system"]
 TABS = ["frames", "graph", "timeline", "values", "logs", "children", "journal", "audit"]
+DIALOGS = [
+    ("schedules", ("button", "New schedule")),
+    ("executions/{waiting}", ("button", "More actions"), ("menuitem", "Ask it…")),
+]
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
 
 
@@ -47,6 +51,12 @@ async def test_every_view_is_accessible_and_fits(visit: Visits, office: Office, 
         await page.goto(f"{base}#/{view}")
         await page.get_by_role("heading", level=1).wait_for()
         wrong += await look(page, axe, f"{size}-{scheme}-{view}")
+    for view, *buttons in DIALOGS:
+        await page.goto(f"{base}#/{view.format(waiting=waiting)}")
+        for role, name in buttons:
+            await page.get_by_role(role, name=name).click()
+        await page.get_by_role("dialog").get_by_role("button", name="Close").last.wait_for()
+        wrong += await look(page, axe, f"{size}-{scheme}-{buttons[-1][1]}")
     assert wrong == []
 
 

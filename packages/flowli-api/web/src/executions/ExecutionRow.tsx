@@ -1,4 +1,5 @@
 import { Checkbox, Table, Text } from "@mantine/core";
+import { memo } from "react";
 import { Link } from "react-router";
 import type { ExecutionSummary } from "@/api/types";
 import { ShortId } from "@/parts/ShortId";
@@ -12,16 +13,21 @@ interface Props {
   columns: Column[];
   current: boolean;
   selected: boolean;
-  onToggle: (() => void) | null;
+  onToggle: ((eid: string) => void) | null;
 }
 
-export function ExecutionRow({ execution, columns, current, selected, onToggle }: Props) {
+/** It is rendered when something of it changes: news come for a few rows of many. */
+export const ExecutionRow = memo(function ExecutionRow({ execution, columns, current, selected, onToggle }: Props) {
   const { eid, workflow, status } = execution;
   return (
     <Table.Tr id={`row-${eid}`} className={classes.row ?? ""} data-current={current} data-selected={selected}>
       {onToggle && (
         <Table.Td className={classes.check ?? ""}>
-          <Checkbox aria-label={`Select ${workflow} ${eid.slice(-8)}`} checked={selected} onChange={onToggle} />
+          <Checkbox
+            aria-label={`Select ${workflow} ${eid.slice(-8)}`}
+            checked={selected}
+            onChange={() => onToggle(eid)}
+          />
         </Table.Td>
       )}
       <Table.Td className={classes.name ?? ""}>
@@ -44,4 +50,4 @@ export function ExecutionRow({ execution, columns, current, selected, onToggle }
       </Table.Td>
     </Table.Tr>
   );
-}
+});

@@ -1,4 +1,5 @@
 import { Checkbox, Table } from "@mantine/core";
+import { useCallback, useEffect, useRef } from "react";
 import type { ExecutionSummary } from "@/api/types";
 import { COLUMNS, type Column } from "./columns";
 import { ExecutionRow } from "./ExecutionRow";
@@ -18,11 +19,15 @@ export function ExecutionTable({ items, columns, selected = new Set(), onSelect 
   const some = eids.some((eid) => selected.has(eid));
   const all = eids.every((eid) => selected.has(eid));
 
-  function toggle(eid: string) {
-    const next = new Set(selected);
+  const latest = useRef({ selected, onSelect });
+  useEffect(() => {
+    latest.current = { selected, onSelect };
+  });
+  const toggle = useCallback((eid: string) => {
+    const next = new Set(latest.current.selected);
     if (!next.delete(eid)) next.add(eid);
-    onSelect?.(next);
-  }
+    latest.current.onSelect?.(next);
+  }, []);
 
   const current = useRowKeys(eids, onSelect ? toggle : null);
   return (
@@ -56,7 +61,7 @@ export function ExecutionTable({ items, columns, selected = new Set(), onSelect 
               columns={columns}
               current={one.eid === current}
               selected={selected.has(one.eid)}
-              onToggle={onSelect ? () => toggle(one.eid) : null}
+              onToggle={onSelect ? toggle : null}
             />
           ))}
         </Table.Tbody>

@@ -1,4 +1,5 @@
 import { useLocalStorage } from "@mantine/hooks";
+import { useMemo } from "react";
 
 /** Columns that can be chosen; status, workflow and id are always there. */
 export const COLUMNS = {
@@ -18,5 +19,6 @@ const DEFAULT: Column[] = ["detail", "key", "started", "duration"];
 
 export function useColumns(): [Column[], (columns: Column[]) => void] {
   const [kept, keep] = useLocalStorage<Column[]>({ key: "flowli.columns", defaultValue: DEFAULT });
-  return [(Object.keys(COLUMNS) as Column[]).filter((one) => kept.includes(one)), keep];
+  const shown = useMemo(() => (Object.keys(COLUMNS) as Column[]).filter((one) => kept.includes(one)), [kept]);
+  return [shown, keep];
 }

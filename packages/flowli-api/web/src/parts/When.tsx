@@ -1,6 +1,5 @@
-import { Tooltip } from "@mantine/core";
 import { clock, local, relative, utc } from "./times";
-import { useNow } from "./useNow";
+import { useAsTimePasses } from "./useNow";
 
 interface Props {
   at: string | null;
@@ -9,12 +8,15 @@ interface Props {
 
 /** An instant in the zone of whoever looks; in UTC on hover. */
 export function When({ at, as = "relative" }: Props) {
-  const now = useNow();
-  if (at === null) return <span aria-hidden>–</span>;
-  const text = as === "relative" ? relative(at, now) : as === "clock" ? clock(at) : local(at);
+  const text = useAsTimePasses((now) => {
+    if (at === null) return "–";
+    return as === "relative" ? relative(at, now) : as === "clock" ? clock(at) : local(at);
+  });
+  if (at === null) return <span aria-hidden>{text}</span>;
+  // the browser's own hint: a list holds a hundred of them
   return (
-    <Tooltip label={`${local(at)} · ${utc(at)}`}>
-      <time dateTime={at}>{text}</time>
-    </Tooltip>
+    <time dateTime={at} title={`${local(at)} · ${utc(at)}`}>
+      {text}
+    </time>
   );
 }

@@ -23,3 +23,8 @@ function subscribe(tell: () => void): () => void {
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }
+
+/** A text that depends on the time; what shows it is rendered when the text changes, not every second. */
+export function useAsTimePasses(text: (now: number) => string): string {
+  return useSyncExternalStore(subscribe, () => text(now));
+}
