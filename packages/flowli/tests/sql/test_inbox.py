@@ -11,6 +11,7 @@ from flowli.domain.data import Data
 from flowli.runtime import Subscription
 from flowli.runtime.observe.events import Change
 from flowli.sql import Inbox
+from flowli.testing.clock import ManualWorld
 
 from .host import Host
 from .test_outbox import orders
@@ -30,7 +31,7 @@ async def test_each_change_is_taken_in_once_with_what_follows_from_it(url: str) 
     def apply(connection: Connection, event: Mapping[str, Data]) -> None:
         connection.execute(host.totals.insert().values(what=str(event["type"]).split(".")[2]))
 
-    inbox = Inbox(host.database, host.tables, apply, source="/shop")
+    inbox = Inbox(host.database, host.tables, apply, source="/shop", world=ManualWorld(host.clock))
     for name in ("first", "again"):  # a second subscription gives everything a second time
         subscription = Subscription(name, inbox, workflows=["buy"], changes=[Change.CREATED, Change.COMPLETED])
         assert await host.clock.run(subscription.deliver(host.engine(name))) == 2
@@ -53,7 +54,7 @@ async def test_what_cannot_be_applied_is_given_again(url: str) -> None:
         if len(tries) == 1:
             raise OSError("not yet")
 
-    inbox = Inbox(host.database, host.tables, apply)
+    inbox = Inbox(host.database, host.tables, apply, world=ManualWorld(host.clock))
     subscription = Subscription("ended", inbox, changes=[Change.COMPLETED])
     await host.clock.run(subscription.deliver(host.engine("s")))
     assert tries == [tries[0]] * 2
@@ -62,5 +63,6 @@ async def test_what_cannot_be_applied_is_given_again(url: str) -> None:
 
 async def test_without_a_function_it_only_keeps_them() -> None:
     host = await ended("sqlite://")
-    await host.clock.run(Subscription("all", Inbox(host.database, host.tables)).deliver(host.engine("s")))
+    inbox = Inbox(host.database, host.tables, world=ManualWorld(host.clock))
+    await host.clock.run(Subscription("all", inbox).deliver(host.engine("s")))
     assert host.count(host.tables.inbox) > 3

@@ -77,9 +77,11 @@ def insert_once(connection: Executes, table: Table, row: Mapping[str, object]) -
     bound = connection if isinstance(connection, Connection) else connection.connection()
     match bound.dialect.name:
         case "sqlite":
-            return changed(connection, sqlite.insert(table).values(**row).on_conflict_do_nothing()) == 1
+            put = sqlite.insert(table).values(**row).on_conflict_do_nothing()
+            return connection.execute(put.returning(*table.primary_key)).first() is not None
         case "postgresql":
-            return changed(connection, postgresql.insert(table).values(**row).on_conflict_do_nothing()) == 1
+            put_there = postgresql.insert(table).values(**row).on_conflict_do_nothing()
+            return connection.execute(put_there.returning(*table.primary_key)).first() is not None
         case "mysql" | "mariadb":
             return changed(connection, mysql.insert(table).values(**row).prefix_with("IGNORE")) == 1
         case _:
