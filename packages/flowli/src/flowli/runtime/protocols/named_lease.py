@@ -177,7 +177,8 @@ async def _line(ports: Ports, requests: Iterable[LeaseRequest], *, own: str = ""
 
 async def _hand_over(services: Services, lease: Lease, line: _Line, by: Provenance, giver: str) -> bool:
     """Steps 6 to 8. False if that is not the end of it: look at the lease again."""
-    first, state = line.first, FREE
+    first = line.first
+    state: Data = FREE
     if first is not None:
         holder, _, fid = first.id.partition("/")
         state = {"execution": holder, "fid": fid, "since": str(by.at), "giver": giver}
