@@ -9,6 +9,7 @@ from flowli_api.auth.identity import Authenticator, Identity
 from flowli_api.auth.keys import ApiKeyAuthenticator
 from flowli_api.auth.oidc import OIDCAuthenticator
 from flowli_api.auth.static import StaticAuthenticator
+from flowli_api.bill import Bill
 from flowli_api.client.asynchronous import AsyncClient
 from flowli_api.client.blocking import Client
 from flowli_api.client.consumer import RemoteConsumer
@@ -24,6 +25,7 @@ __all__ = [
     "ApiRouter",
     "AsyncClient",
     "Authenticator",
+    "Bill",
     "CachingAuthenticator",
     "Caller",
     "Client",
