@@ -16,8 +16,17 @@ from flowli.domain.ids import Eid
 from flowli.domain.provenance import Site
 from flowli.domain.retry import RetryPolicy
 from flowli.runtime import Context, Engine, EngineConfig, Registry
-from flowli.runtime.observe.events import AttemptEnded, AttemptOutcome, LeaseWasLost, Swept, TaskSetAside
+from flowli.runtime.observe.events import (
+    AttemptEnded,
+    AttemptOutcome,
+    LeaseWasLost,
+    Standing,
+    Swept,
+    TaskGivenBack,
+    TaskSetAside,
+)
 from flowli.stores.memory import MemoryStore
+from flowli.telemetry.health import Health
 from flowli.telemetry.instruments import OTHER, Instruments, meter_of
 from flowli.telemetry.metrics import Metrics, RequestMetrics
 from flowli.telemetry.names import METRICS
@@ -34,6 +43,11 @@ def flaky() -> None:
     tries.append(1)
     if len(tries) == 1:
         raise ValueError("not yet")
+
+
+@registry.workflow
+async def waits(ctx: Context) -> None:
+    await ctx.receive("answer")
 
 
 @registry.workflow
@@ -79,11 +93,16 @@ async def all_measured(scrape: Scrape) -> None:
     async with Engine(backend.ports, Site.local("w"), registry=registry, config=config, observers=[metrics]) as engine:
         now = engine.world.now()
         await engine.start(works)
-        (await queue_load(engine.ports, "default", now)).show(to)
-        async with engine.worker() as worker:
+        waiting = await engine.start(waits)
+        async with Health(engine, scrape=scrape, lag_alert_s=60) as health, engine.worker() as worker:
+            await health.look()
             await worker.run_until_idle()
+            await engine.announcer.drain()
             await engine.sweeper().sweep_once()
+            await engine.signal(waiting, "answer")
             await worker.run_until_idle()
+            assert health.answer("GET", "/metrics")[0] == 200
+    await metrics.observe(TaskGivenBack(EID, "default", "RESUME", "RESUME:x", now, "elsewhere"))
     await metrics.observe(TaskSetAside(EID, "default", "START", "START:x", now, "it died"))
     await metrics.observe(LeaseWasLost(EID, now, "gone"))
     await metrics.observe(Swept(now, {"timers": 3}))
@@ -102,8 +121,12 @@ async def test_a_run_is_scraped_by_a_real_prometheus_parser(scrape: Scrape) -> N
     assert scraped.value("flowli_step_errors_total", error="builtins.ValueError") == 1
     assert scraped.value("flowli_step_retries_total", workflow="works") == 1
     assert scraped.value("flowli_sweeper_actions_total", action="timers") == 3
-    assert scraped.value("flowli_queue_backlog", queue="default") == 1
-    assert scraped.value("flowli_queue_desired_workers", queue="default") == 1
+    assert scraped.value("flowli_execution_standing", workflow="waits", status="suspended") == 1
+    assert scraped.value("flowli_warm_lookups_total", outcome="hit") == 1
+    assert scraped.value("flowli_warm_kept") == 0
+    assert scraped.value("flowli_task_given_back_total", queue="default", reason="elsewhere") == 1
+    states = {"ready": 1, "unready": 0, "draining": 0}
+    assert {state: scraped.value("flowli_process_state", state=state) for state in states} == states
     assert scraped.value("flowli_storage_requests_total", verb="put", outcome="done") > 3
     assert scraped.value("flowli_storage_sent_bytes_total", verb="put") > 100
     assert 0 < scraped.value("flowli_storage_cost_total") < 0.01
@@ -127,6 +150,32 @@ async def test_labels_have_a_bounded_number_of_values(scrape: Scrape) -> None:
     count = "flowli_step_duration_seconds_count"
     assert {one.labels["workflow"] for one in scraped.samples if one.name == count} == {"w0", "w1", "w2", OTHER}
     assert scraped.value(count, workflow=OTHER) == 7
+
+
+async def test_a_gauge_of_what_is_gone_is_zero_and_what_has_no_series_of_its_own_is_summed(scrape: Scrape) -> None:
+    metrics = Metrics(Instruments(meter_of(scrape.provider), values=2))
+    at = Engine(CairnBackend(MemoryStore()).ports, Site.local("w")).world.now()
+    await metrics.observe(Standing(at, {("a", "running"): 1, ("b", "running"): 2, ("c", "running"): 3}))
+    await metrics.observe(Standing(at, {("a", "running"): 4, ("c", "running"): 5, ("d", "running"): 6}))
+    scraped = Scraped(scrape.text())
+    shown = {name: scraped.value("flowli_execution_standing", workflow=name) for name in ("a", "b", OTHER)}
+    assert shown == {"a": 4, "b": 0, OTHER: 11}
+
+
+async def test_the_process_says_when_it_drains_and_from_which_lag_on_it_is_too_late(scrape: Scrape) -> None:
+    engine = Engine(CairnBackend(MemoryStore()).ports, Site.local("w"), registry=registry)
+    await engine.start(works)
+    health = Health(engine, scrape=scrape, lag_alert_s=60)
+    health.answer("GET", "/metrics")
+    assert Scraped(scrape.text()).value("flowli_process_state", state="unready") == 1
+    await health.look()
+    health.draining = True
+    health.answer("GET", "/metrics")
+    scraped = Scraped(scrape.text())
+    assert scraped.value("flowli_process_state", state="draining") == 1
+    assert scraped.value("flowli_queue_lag_threshold_seconds", queue="default") == 60
+    assert scraped.value("flowli_queue_backlog", queue="default") == 1
+    assert scraped.value("flowli_queue_desired_workers", queue="default") == 1
 
 
 async def test_without_an_sdk_nothing_is_kept_and_nothing_fails() -> None:

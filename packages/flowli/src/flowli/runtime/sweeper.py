@@ -8,7 +8,7 @@ passes.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, TypeVar
@@ -23,7 +23,7 @@ from flowli.domain.provenance import ActorKind, Provenance
 from flowli.domain.timers import Timer
 from flowli.domain.waits import OnChannel
 from flowli.runtime.control_fold import ControlFold, Known
-from flowli.runtime.observe.events import Swept
+from flowli.runtime.observe.events import Standing, Swept
 from flowli.runtime.protocols.audit import audit
 from flowli.runtime.protocols.fire import fire
 from flowli.runtime.protocols.last_look import last_look
@@ -45,6 +45,7 @@ _log = structlog.get_logger("flowli.sweeper")
 _AT_ONCE = 32
 _TIMERS_A_PAGE = 1000
 _KEPT_S = 10.0
+_COUNT_S = 60.0
 
 
 @dataclass(slots=True)
@@ -107,6 +108,7 @@ class Sweeper:
         self._ended: list[Known] = []
         self._last_looks: deque[tuple[float, Eid]] = deque()
         self._kept: dict[str, float] = {}
+        self._count_at_s = 0.0
         self._stop = asyncio.Event()
 
     async def run(self, *, interval_s: float | None = None) -> None:
@@ -142,7 +144,19 @@ class Sweeper:
         actions = report.actions
         if actions:
             self._services.observers.tell(Swept(self._services.world.now(), actions))
+        self._count_standing()
         return report
+
+    def _count_standing(self) -> None:
+        """Tell observers, about once a minute, how many executions have not ended."""
+        services = self._services
+        now_s = services.world.monotonic_s()
+        if not services.observers.active or now_s < self._count_at_s:
+            return
+        self._count_at_s = now_s + _COUNT_S
+        found = (known for known in self._fold.executions.values() if not known.status.terminal)
+        counts = Counter((known.workflow, known.status.value) for known in found)
+        services.observers.tell(Standing(services.world.now(), counts))
 
     async def _pause(self, seconds: float) -> None:
         stopped = asyncio.ensure_future(self._stop.wait())

@@ -13,17 +13,22 @@ from typing import TYPE_CHECKING, Self
 import structlog
 
 from flowli.domain.errors import FlowliError
+from flowli.telemetry.instruments import Instruments
 from flowli.telemetry.queues import QueueLoad, queue_load
 from flowli.telemetry.scrape import MISSING, Scrape
 
 if TYPE_CHECKING:
     from flowli.runtime.engine.engine import Engine
 
-__all__ = ["Health"]
+__all__ = ["LAG_ALERT_S", "Health"]
 
 _log = structlog.get_logger("flowli.health")
+LAG_ALERT_S = 300.0
+"""From which lag on somebody is told, unless a process is told otherwise."""
+
 _LOOK_S, _REQUEST_S = 10.0, 5.0
 _REASONS = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 501: "Not Implemented", 503: "Service Unavailable"}
+_STATES = ("ready", "unready", "draining")
 _TEXT, _JSON = "text/plain; charset=utf-8", "application/json"
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -37,6 +42,7 @@ class Health:
         engine: whose backend decides whether the process is ready.
         queues: those to tell of; None for all that hold something.
         concurrency: executions that one worker runs at once.
+        lag_alert_s: from which lag of a queue on somebody is to be told, in seconds.
         scrape: what is measured; None if that needs what is not installed.
         host, port: where it listens; port 0 takes a free one.
 
@@ -51,6 +57,7 @@ class Health:
         *,
         queues: Iterable[str] | None = None,
         concurrency: int = 50,
+        lag_alert_s: float = LAG_ALERT_S,
         scrape: Scrape | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
@@ -60,6 +67,7 @@ class Health:
         self._engine = engine
         self._queues = None if queues is None else tuple(queues)
         self._concurrency = concurrency
+        self._lag_alert_s = lag_alert_s
         self._scrape = scrape
         self._host = host
         self._problem = "the bucket was not looked at yet"
@@ -98,6 +106,12 @@ class Health:
         if self._scrape is not None:
             for load in (*loads, *(QueueLoad(queue, 0, 0.0, 0) for queue in sorted(gone))):
                 load.show(self._scrape.instruments)
+                self._scrape.instruments.gauge("flowli.queue.lag_threshold", self._lag_alert_s, load.queue)
+
+    def _show_state(self, instruments: Instruments) -> None:
+        state = "draining" if self.draining else "unready" if self._problem else "ready"
+        for one in _STATES:
+            instruments.gauge("flowli.process.state", float(one == state), one)
 
     async def _look_again(self) -> None:
         while True:
@@ -118,6 +132,7 @@ class Health:
                 return 501, _TEXT, f"{MISSING}\n"
             case "/metrics":
                 assert self._scrape is not None
+                self._show_state(self._scrape.instruments)
                 return 200, _PROMETHEUS, self._scrape.text()
             case "/queues":
                 return 200, _JSON, json.dumps([asdict(one) for one in self._loads]) + "\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from flowli.domain.errors import UsageError
@@ -55,6 +55,7 @@ class Instruments:
     def __init__(self, meter: MeterLike, *, values: int = _VALUES) -> None:
         self._values = values
         self._seen: dict[tuple[str, str], set[str]] = {}
+        self._shown: dict[str, set[tuple[str, ...]]] = {}
         self._lock = threading.Lock()
         self._labels = {one.name: one.labels for one in METRICS}
         self._counters = {
@@ -80,6 +81,16 @@ class Instruments:
     def gauge(self, name: str, value: float, *values: str) -> None:
         """Set a gauge."""
         self._gauges[name].set(value, self._named(name, values))
+
+    def gauges(self, name: str, values: Iterable[tuple[tuple[str, ...], float]]) -> None:
+        """Set all series of a gauge: those that are not among ``values`` any more become 0."""
+        sums: dict[tuple[str, ...], float] = dict.fromkeys(self._shown.get(name, ()), 0.0)
+        for labels, value in values:
+            kept = tuple(self._named(name, labels).values())
+            sums[kept] = sums.get(kept, 0.0) + value
+        self._shown[name] = {labels for labels, value in sums.items() if value}
+        for labels, value in sums.items():
+            self._gauges[name].set(value, dict(zip(self._labels[name], labels, strict=True)))
 
     def _named(self, name: str, values: tuple[str, ...]) -> dict[str, str]:
         labels = zip(self._labels[name], values, strict=True)

@@ -12,10 +12,13 @@ from flowli.runtime.observe.events import (
     Event,
     ExecutionChanged,
     LeaseWasLost,
+    Standing,
     StepRetries,
     Swept,
+    TaskGivenBack,
     TaskSetAside,
     TaskTaken,
+    WarmSought,
 )
 from flowli.telemetry.instruments import Instruments, meter_of
 
@@ -45,6 +48,8 @@ class Metrics:
                 to.count("flowli.execution.changes", event.workflow, event.change.value)
             case TaskTaken():
                 to.time("flowli.task.wait", event.waited_s, event.queue, event.kind)
+            case TaskGivenBack():
+                to.count("flowli.task.given_back", event.queue, event.why)
             case TaskSetAside():
                 to.count("flowli.task.dead_letters", event.queue, event.kind)
             case AttemptEnded():
@@ -55,6 +60,11 @@ class Metrics:
                 to.count("flowli.step.retries", event.workflow)
             case LeaseWasLost():
                 to.count("flowli.lease.lost")
+            case WarmSought():
+                to.count("flowli.warm.lookups", "hit" if event.found else "miss")
+                to.gauge("flowli.warm.kept", event.kept)
+            case Standing():
+                to.gauges("flowli.execution.standing", event.counts.items())
             case Swept():
                 for action, times in event.actions.items():
                     to.count("flowli.sweeper.actions", action, by=times)

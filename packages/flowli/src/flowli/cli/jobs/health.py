@@ -30,7 +30,15 @@ def health_options(function: F) -> F:
     host = click.option(
         "--health-host", default="127.0.0.1", show_default=True, metavar="HOST", help="Where --health-port listens."
     )
-    return port(host(function))
+    lag = click.option(
+        "--lag-alert",
+        type=click.FloatRange(min=0, min_open=True),
+        default=300.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="From which lag of a queue on somebody is to be told; a metric that alert rules compare with.",
+    )
+    return port(host(lag(function)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +47,22 @@ class Pages:
 
     Attributes:
         scrape: what is measured, if there are pages and its library is installed.
+        lag_alert_s: from which lag of a queue on somebody is to be told, in seconds.
     """
 
     host: str
     port: int | None
     scrape: Scrape | None
+    lag_alert_s: float = 300.0
 
     @classmethod
-    def at(cls, host: str, port: int | None) -> Pages:
+    def at(cls, host: str, port: int | None, lag_alert_s: float = 300.0) -> Pages:
         """Begin to measure, if there is a port."""
         if port is None:
             return cls(host, None, None)
         from flowli.telemetry.scrape import Scrape
 
-        return cls(host, port, Scrape.open())
+        return cls(host, port, Scrape.open(), lag_alert_s)
 
     @property
     def requests(self) -> RequestObserver | None:
@@ -80,7 +90,13 @@ class Pages:
         if scrape is not None:
             engine.observers.add(Metrics(scrape.instruments))
         async with Health(
-            engine, queues=queues, concurrency=concurrency, scrape=scrape, host=self.host, port=self.port
+            engine,
+            queues=queues,
+            concurrency=concurrency,
+            lag_alert_s=self.lag_alert_s,
+            scrape=scrape,
+            host=self.host,
+            port=self.port,
         ) as health:
             structlog.get_logger("flowli.health").info("health is shown", url=f"http://{self.host}:{health.port}/ready")
 

@@ -24,14 +24,16 @@ __all__ = ["sweeper"]
 @health_options
 @engine_options
 @common()
-def sweeper(interval: timedelta, once: bool, eid: str | None, health_port: int | None, health_host: str) -> None:
+def sweeper(
+    interval: timedelta, once: bool, eid: str | None, health_port: int | None, health_host: str, lag_alert: float
+) -> None:
     """Fire the timers that are due, and recover what a crash left behind.
 
     One sweeper is enough for a bucket, two do no harm. Without any, nothing that sleeps, times out or waits for a
     retry ever wakes. It needs no --app. With --eid it puts the task that moves an execution of which nobody was told
     that it can go on.
     """
-    pages = Pages.at(health_host, health_port)
+    pages = Pages.at(health_host, health_port, lag_alert)
 
     async def body(session: Session) -> None:
         await session.check_bucket()

@@ -56,6 +56,7 @@ def worker(
     until_idle: bool,
     health_port: int | None,
     health_host: str,
+    lag_alert: float,
 ) -> None:
     """Run the executions of the application --app.
 
@@ -63,7 +64,7 @@ def worker(
     suspended, the rest is finished or given back within --grace; then the exit code is 0. A second signal quits at
     once. A worker that dies in any way loses no finished step: another one goes on.
     """
-    pages = Pages.at(health_host, health_port)
+    pages = Pages.at(health_host, health_port, lag_alert)
 
     async def body(session: Session) -> None:
         engine = session.engine

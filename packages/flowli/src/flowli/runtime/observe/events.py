@@ -22,8 +22,11 @@ __all__ = [
     "LeaseWasLost",
     "StepRetries",
     "Swept",
+    "Standing",
+    "TaskGivenBack",
     "TaskSetAside",
     "TaskTaken",
+    "WarmSought",
 ]
 
 
@@ -187,7 +190,61 @@ class Swept:
     actions: Mapping[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A sweeper has counted the executions that have not ended, about once a minute.
+
+    Attributes:
+        counts: how many, by workflow and status.
+    """
+
+    at: Timestamp
+    counts: Mapping[tuple[str, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskGivenBack:
+    """A worker gives a task back undone: it, or another one, takes it again.
+
+    Attributes:
+        why: ``elsewhere`` (another worker owns the execution), ``lease_lost``, ``stopping``, ``storage``,
+            ``unknown_code``, ``other``.
+    """
+
+    eid: Eid
+    queue: str
+    kind: str
+    task_id: str
+    at: Timestamp
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class WarmSought:
+    """A worker looked for the coroutine of an execution that goes on.
+
+    Attributes:
+        found: it was warm; otherwise the journal is replayed.
+        kept: how many others this worker keeps warm.
+    """
+
+    eid: Eid
+    at: Timestamp
+    found: bool
+    kept: int
+
+
 Event: TypeAlias = (
-    ExecutionChanged | AttemptBegan | AttemptEnded | StepRetries | LeaseWasLost | TaskTaken | TaskSetAside | Swept
+    ExecutionChanged
+    | AttemptBegan
+    | AttemptEnded
+    | StepRetries
+    | LeaseWasLost
+    | TaskTaken
+    | TaskGivenBack
+    | TaskSetAside
+    | WarmSought
+    | Swept
+    | Standing
 )
 """What an observer is told."""

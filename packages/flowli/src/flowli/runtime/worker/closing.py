@@ -11,7 +11,7 @@ import structlog
 from flowli.domain.errors import BackendError, LeaseLost
 from flowli.domain.ports import Lease
 from flowli.domain.tasks import Task
-from flowli.runtime.observe.tasks import set_aside
+from flowli.runtime.observe.tasks import given_back, set_aside
 from flowli.runtime.protocols.bury import bury
 from flowli.runtime.protocols.standing import Standing
 from flowli.runtime.services import Services
@@ -50,7 +50,9 @@ class Closing:
                     self._begin(self._ack_after(guard, unsure))
                 else:
                     self._ack(guard)
-            case GiveBack():
+            case GiveBack(why=why):
+                services = self._services
+                services.observers.tell(given_back(guard.lease.task, why.value, services.world.now()))
                 self._begin(self._give_back(guard, fate))
             case SetAside(cause):
                 self._begin(self._set_aside(guard, cause))

@@ -30,7 +30,7 @@ from flowli.runtime.protocols.step_end import StepEnd
 from flowli.runtime.replay.calls import RunStep
 from flowli.runtime.services import Services
 from flowli.runtime.step import StepInfo, StepScope
-from flowli.runtime.worker.fates import Ack, Fate, GiveBack, SetAside
+from flowli.runtime.worker.fates import Ack, Fate, GiveBack, SetAside, Skip
 from flowli.runtime.worker.progress import ProgressSign
 from flowli.runtime.worker.renewal import TaskGuard
 
@@ -59,9 +59,9 @@ class DetachedSteps:
         try:
             return await self._handle(guard, order)
         except LeaseLost as lost:
-            return GiveBack(str(lost), None)
+            return GiveBack(str(lost), None, why=Skip.LEASE_LOST)
         except BackendError as error:
-            return GiveBack(f"the storage failed: {error}", config.task_ttl_s / 3)
+            return GiveBack(f"the storage failed: {error}", config.task_ttl_s / 3, why=Skip.STORAGE)
 
     async def _handle(self, guard: TaskGuard, order: StepOrder) -> Fate:
         services = self._services
@@ -75,7 +75,7 @@ class DetachedSteps:
             if fn is None:
                 what = f"step '{order.step}'"
                 _log.warning("no such step here; its task stays for a worker that knows it", missing=what)
-                return GiveBack(f"{what} is not registered here", services.config.task_ttl_s)
+                return GiveBack(f"{what} is not registered here", services.config.task_ttl_s, why=Skip.UNKNOWN_CODE)
             ended = await self._run(guard, order, fn, awaited)
             if not isinstance(ended, StepEnd):
                 return ended
@@ -134,9 +134,9 @@ class DetachedSteps:
         while True:
             await services.hub.wait_end(order.run.eid, services.config.task_ttl_s / 3)
             if guard.expired:
-                return GiveBack("the lease is lost, or was not renewed in time", None)
+                return GiveBack("the lease is lost, or was not renewed in time", None, why=Skip.LEASE_LOST)
             if self._stopping:
-                return GiveBack("the worker stops", 0.0, alive=True)
+                return GiveBack("the worker stops", 0.0, alive=True, why=Skip.STOPPING)
             try:
                 if not await awaited.still():
                     return Ack()

@@ -17,6 +17,7 @@ from flowli.domain.ids import Eid
 from flowli.domain.memo import JournalFold
 from flowli.domain.tasks import Task, TaskKind
 from flowli.runtime.observe.events import LeaseWasLost
+from flowli.runtime.observe.tasks import warm_sought
 from flowli.runtime.owner.events import Stop
 from flowli.runtime.owner.owner import Owner
 from flowli.runtime.owner.release import Release
@@ -32,7 +33,7 @@ from flowli.runtime.protocols.wake import CodeCause
 from flowli.runtime.registry import Workflow
 from flowli.runtime.services import Services
 from flowli.runtime.worker.active import Active
-from flowli.runtime.worker.fates import Ack, Fate, GiveBack, SetAside
+from flowli.runtime.worker.fates import Ack, Fate, GiveBack, SetAside, Skip
 from flowli.runtime.worker.leases import ExecutionLeases
 from flowli.runtime.worker.renewal import LeaseGuard, Renewals
 
@@ -87,17 +88,17 @@ class Executions:
             if told is not None:
                 return told
         active = self._active[task.target] = Active(asyncio.get_running_loop().create_future(), progress)
-        fate: Fate = GiveBack("the worker was stopped", None)
+        fate: Fate = GiveBack("the worker was stopped", None, why=Skip.STOPPING)
         try:
             fate = await self._run(task, active, again)
         except LeaseLost as lost:
             self._stopped(active)
             now = self._services.world.now()
             self._services.observers.tell(LeaseWasLost(task.target, now, str(lost)))
-            fate = GiveBack(str(lost), None)
+            fate = GiveBack(str(lost), None, why=Skip.LEASE_LOST)
         except BackendError as error:
             self._stopped(active)
-            fate = GiveBack(f"the storage failed: {error}", self._services.config.task_ttl_s / 3)
+            fate = GiveBack(f"the storage failed: {error}", self._services.config.task_ttl_s / 3, why=Skip.STORAGE)
         except FlowliError as error:
             self._stopped(active)
             fate = GiveBack(str(error), self._services.config.task_ttl_s)
@@ -114,6 +115,8 @@ class Executions:
         if task.target in self._ended and (done := self._after(task.target)) is not None:
             return done
         warm = self._warm.pop(task.target, None)
+        if task.kind is TaskKind.RESUME:
+            self._services.observers.tell(warm_sought(task, warm is not None, len(self._warm), self._services.world))
         if warm is not None:
             return await self._run_warm(warm, task, active)
         if task.kind is TaskKind.START:
@@ -180,7 +183,9 @@ class Executions:
                     await self._leases.release(active.guard)
                 missing = execution is not None and looked.verdict is Verdict.RUN
                 if looked.verdict is Verdict.NOTHING and self._is_for_other_code(task, execution):
-                    return GiveBack("it is for a worker with other code", services.config.task_ttl_s)
+                    return GiveBack(
+                        "it is for a worker with other code", services.config.task_ttl_s, why=Skip.UNKNOWN_CODE
+                    )
                 return self._unknown(execution) if missing and execution else await self._rest(looked)
         finally:
             if active.guard is not None:
@@ -199,7 +204,7 @@ class Executions:
                 if is_journaled(task, fold) and not self._leases.carries(task, got):
                     return Ack()
                 await self._leases.wake(task, got)
-                return GiveBack("the execution is owned elsewhere", self._leases.delay_s(task))
+                return GiveBack("the execution is owned elsewhere", self._leases.delay_s(task), why=Skip.ELSEWHERE)
             active.guard = got
         return await self._run_cold(looked, workflow, task, active)
 
@@ -226,7 +231,7 @@ class Executions:
     def _unknown(self, execution: Execution) -> Fate:
         what = f"workflow '{execution.workflow}' version '{execution.version}'"
         _log.warning("no such workflow here; its task stays for a worker that knows it", missing=what)
-        return GiveBack(f"{what} is not registered here", self._services.config.task_ttl_s)
+        return GiveBack(f"{what} is not registered here", self._services.config.task_ttl_s, why=Skip.UNKNOWN_CODE)
 
     async def _run_cold(self, looked: Looked, workflow: Workflow, task: Task, active: Active) -> Fate:
         guard, execution = active.guard, looked.execution
@@ -291,7 +296,7 @@ class Executions:
             else:
                 await self._keep(owner)
         if released is Release.HANDED_OVER:
-            return GiveBack("handed over", 0.0, alive=True)
+            return GiveBack("handed over", 0.0, alive=True, why=Skip.STOPPING)
         if released is Release.ENDED:
             self._remember_end(task.target, active.posted)
         return Ack(tuple(active.posted))

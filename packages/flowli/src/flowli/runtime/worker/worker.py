@@ -28,7 +28,7 @@ from flowli.runtime.worker.background import Background
 from flowli.runtime.worker.closing import Closing
 from flowli.runtime.worker.detached import DetachedSteps
 from flowli.runtime.worker.executions import Executions
-from flowli.runtime.worker.fates import Fate, GiveBack, SetAside
+from flowli.runtime.worker.fates import Fate, GiveBack, SetAside, Skip
 from flowli.runtime.worker.intake import Intake
 from flowli.runtime.worker.leases import ExecutionLeases
 from flowli.runtime.worker.renewal import Renewals, TaskGuard
@@ -286,7 +286,7 @@ class Worker:
                 self._healthy.add(guard)
             fate = await self._fate(guard)
         except asyncio.CancelledError:
-            fate = GiveBack("the worker was stopped", 0.0)
+            fate = GiveBack("the worker was stopped", 0.0, why=Skip.STOPPING)
         except Exception:
             _log.exception("a task failed in the engine itself", task=guard.lease.task.task_id)
             fate = GiveBack("the engine failed", self._services.config.task_ttl_s / 3)
@@ -326,7 +326,7 @@ class Worker:
         if task.kind is TaskKind.RUN_STEP:
             return await self._detached.handle(guard)
         _log.warning("not for a worker of the engine; it stays for a consumer", task=task.task_id, queue=task.queue)
-        return GiveBack(f"{task.kind} is for a consumer", self._services.config.task_ttl_s)
+        return GiveBack(f"{task.kind} is for a consumer", self._services.config.task_ttl_s, why=Skip.UNKNOWN_CODE)
 
     async def _wait_for_room(self, over: asyncio.Event) -> None:
         """Wait until something ends, or something that was taken ahead has waited for too long."""
