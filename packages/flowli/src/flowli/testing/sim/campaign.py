@@ -43,7 +43,7 @@ class Budget:
 
 BUDGETS: dict[str, Budget] = {
     "small": Budget(14, 20, 3),
-    "default": Budget(104, 62, 21),
+    "default": Budget(100, 60, 20),
     "full": Budget(None, None, 1000),
 }
 """By name."""
