@@ -201,3 +201,13 @@ async def delegated(bench: Bench, part: str) -> tuple[Any, int]:
 
 async def report_of(bench: Bench, task: tuple[Any, int]) -> Any:
     return await Bench(bench.ports, *task).report()
+
+
+async def test_folders_of_attempts_that_were_half_made_or_half_removed_go(tmp_path, repository):
+    """One whose tree stands is left alone: its runner may be about to write down whose it is."""
+    for path in ("attempts/removed", "attempts/making", "trees/making"):
+        (tmp_path / "work" / path).mkdir(parents=True)
+    (tmp_path / "work/attempts/removed/alive").touch()
+    bench = Bench(MemoryBackend(SYSTEM).ports)
+    assert await Runner(config_of(tmp_path, repository), bench.ports).run_once() == 0
+    assert [path.name for path in (tmp_path / "work/attempts").iterdir()] == ["making"]

@@ -125,6 +125,16 @@ class Jobs:
             if other == task_id and self.trees is not None:
                 shutil.rmtree(self.folder(attempt), ignore_errors=True)
 
+    def forget_strays(self) -> None:
+        """Remove folders that name no task: their runner died while it made them, or while it removed them.
+
+        One whose tree stands may be in the making: a tree is made first, and removed first.
+        """
+        for folder in self._root.glob("attempts/*"):
+            made = (folder / "task.json").exists() or (self._root / "trees" / folder.name).exists()
+            if self.trees is not None and not made:
+                shutil.rmtree(folder, ignore_errors=True)
+
     def _env(self, agent: str, folder: Path) -> dict[str, str]:
         setup = self._setups[agent]
         own = {"FLOWLI_ATTACHMENTS": str(folder / "attachments")}

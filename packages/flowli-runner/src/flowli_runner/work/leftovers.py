@@ -47,6 +47,7 @@ async def put_leftovers_away(means: Means) -> int:
         # its runner died between making the tree and writing down whose it is
         if trees is not None and attempt not in known and tree.folder.is_dir():
             count += not (await trees.put_away(tree)).why_left
+    jobs.forget_strays()
     return count
 
 
