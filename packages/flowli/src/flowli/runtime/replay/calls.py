@@ -20,7 +20,7 @@ from flowli.runtime.replay.loop import WorkflowFuture, WorkflowLoop
 from flowli.timestamp import Timestamp
 
 if TYPE_CHECKING:
-    from flowli.runtime.replay.session import Session
+    from flowli.runtime.replay.making import Making
 
 __all__ = [
     "Action",
@@ -153,7 +153,7 @@ class LiveFrame:
 class FrameFuture(WorkflowFuture[Any]):
     """What the code waits on. Cancelling it abandons the frame."""
 
-    def __init__(self, session: Session, frame: LiveFrame, *, loop: WorkflowLoop) -> None:
+    def __init__(self, session: Making, frame: LiveFrame, *, loop: WorkflowLoop) -> None:
         super().__init__(loop=loop)
         self._session = session
         self._frame = frame
@@ -173,7 +173,7 @@ class FrameCall(Coroutine[Any, Any, T]):
 
     __slots__ = ("_number", "_session", "_work", "frame")
 
-    def __init__(self, session: Session, frame: LiveFrame) -> None:
+    def __init__(self, session: Making, frame: LiveFrame) -> None:
         self._session = session
         self._number = session.loop.next_number()
         self._work: Generator[Any, Any, T] | None = None
