@@ -25,8 +25,10 @@ ALLOWED: dict[str, set[str]] = {
     "flowli.stores": {"flowli.cairn", "flowli.timestamp", "flowli.world", "flowli.log", *HOOKS},
     "flowli.adapters": {"flowli.stores", "flowli.cairn", "flowli.domain", *BESIDE, *HOOKS},
     "flowli.runtime": {"flowli.domain", *BESIDE, *HOOKS},
-    "flowli.runtime.engine.extending": {"flowli.runtime", "flowli._suggest", "flowli.patterns", *HOOKS},  # for a type
+    # for types
+    "flowli.runtime.engine.extending": {"flowli.domain", "flowli.runtime", "flowli._suggest", "flowli.patterns", *HOOKS},
     "flowli.telemetry": {"flowli.runtime", "flowli.cairn", "flowli.domain", *BESIDE},
+    "flowli.sql": {"flowli.runtime", "flowli.domain", *BESIDE},
     "flowli.client": {"flowli.runtime", "flowli.adapters", "flowli.domain", *BESIDE},
     # for types only, see below
     "flowli.descriptors": {"flowli.cairn.store", "flowli.domain.ports", "flowli.runtime", "flowli.world"},
@@ -34,7 +36,14 @@ ALLOWED: dict[str, set[str]] = {
     "flowli._plugin_source": {"flowli.hookspecs", "flowli.descriptors", "flowli._suggest"},
     "flowli.plugins": {"flowli._plugin_source", "flowli.descriptors", "flowli._suggest"},
     # inside load only, see the start-up test
-    "flowli.plugin": {"flowli.descriptors", "flowli.testing", "flowli.stores", "flowli.adapters", "flowli.cli"},
+    "flowli.plugin": {
+        "flowli.descriptors",
+        "flowli.testing",
+        "flowli.stores",
+        "flowli.adapters",
+        "flowli.cli",
+        "flowli.sql",
+    },
     "flowli._names": set(),
     "flowli.patterns": {"flowli._facade", "flowli_patterns"},
     "flowli.api": {"flowli._facade", "flowli_api"},

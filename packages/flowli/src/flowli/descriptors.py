@@ -272,7 +272,7 @@ class ExplainerType(Descriptor[Explainer]):
 
 
 class EventSinkType(Descriptor[object]):
-    """A place outside to which state changes are published."""
+    """A kind of place outside to which state changes are published; ``name`` is its URL scheme."""
 
     __slots__ = ()
     hook = "flowli_event_sinks"

@@ -337,10 +337,11 @@ def flowli_explainers() -> list[ExplainerType]:
 def flowli_event_sinks() -> list[EventSinkType]:
     """Sinks: places outside to which state changes are published.
 
-    When: ``load`` runs when a subscription names the sink.
-    Result: ``EventSinkType`` descriptors; ``load`` returns a factory of sinks.
-    Implemented by: a distribution for a message broker or a webhook.
-    Since: 0.2.0. Read by: nothing in this version yet.
+    When: ``load`` runs when a sink of that scheme is opened: ``flowli subscriptions run NAME --sink topic:orders``.
+    Result: ``EventSinkType`` descriptors, named by the URL scheme; ``load`` returns a ``SinkFactory`` of
+            ``flowli.runtime.observe.sinks``, whose sinks take CloudEvents.
+    Implemented by: a distribution for a message broker; the core for ``sql``.
+    Since: 0.2.0. Read by: ``flowli.runtime.observe.sinks``.
 
     Example::
 

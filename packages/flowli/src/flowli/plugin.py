@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flowli.descriptors import CodecType, CommandType, StoreFactory, StoreType, ValueStep
+from flowli.descriptors import CodecType, CommandType, EventSinkType, StoreFactory, StoreType, ValueStep
 
 if TYPE_CHECKING:
     from click import Command
@@ -40,6 +40,12 @@ def _zstd() -> ValueStep:
     return Zstd()
 
 
+def _sql() -> object:
+    from flowli.sql import Inbox
+
+    return Inbox
+
+
 def flowli_stores() -> list[StoreType]:
     """The stores that need no service."""
     return [
@@ -55,6 +61,11 @@ def flowli_codecs() -> list[CodecType]:
         CodecType("zlib", "Compression that is always there", _zlib),
         CodecType("zstd", "Compression that is faster and better, if its library is installed", _zstd),
     ]
+
+
+def flowli_event_sinks() -> list[EventSinkType]:
+    """The sink that needs no service of its own."""
+    return [EventSinkType("sql", "A table of a SQL database, each event once (extra sql)", _sql)]
 
 
 def _sim() -> Command:

@@ -74,6 +74,7 @@ COMMANDS: tuple[CoreCommand, ...] = (
     CoreCommand(
         "dead-letters", _OPERATE, "List, retry and drop what was set aside", "operate.dead_letters:dead_letters"
     ),
+    CoreCommand("outbox", _RUN, "Start and signal what a SQL database has committed", "operate.outbox:outbox"),
     CoreCommand("subscriptions", _OPERATE, "Tell others of changes by webhook", "operate.subscriptions:subscriptions"),
     CoreCommand("export", _OPERATE, "Write executions to a file", "portable.exporting:export"),
     CoreCommand("import", _OPERATE, "Take executions in from a file", "portable.importing:import_executions"),

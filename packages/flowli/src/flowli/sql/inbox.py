@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, create_engine
 from sqlalchemy import Engine as Database
+from sqlalchemy.exc import ArgumentError
 
 from flowli import codec
 from flowli.domain.data import Data
+from flowli.domain.errors import UsageError
 from flowli.runtime.observe.cloudevents import cloud_event
 from flowli.runtime.observe.subscription import Delivered
 from flowli.sql.tables import Tables, insert_once, short
@@ -50,6 +52,21 @@ class Inbox:
         self._apply = apply
         self._source = source
         self._threads = world.pool("flowli-inbox", 1)
+
+    @classmethod
+    def from_url(cls, url: str, *, world: World = SYSTEM) -> Self:
+        """The sink ``sql:URL``: the rest is a URL of SQLAlchemy. The tables are made if they are not there.
+
+        Raises:
+            UsageError: it is none, or its driver is not installed.
+        """
+        try:
+            database = create_engine(url.removeprefix("sql:"))
+        except (ArgumentError, ImportError) as error:
+            raise UsageError(f"{url!r} names no database: {error}; write sql: and a URL of SQLAlchemy") from error
+        tables = Tables()
+        tables.metadata.create_all(database)
+        return cls(database, tables, world=world)
 
     async def __call__(self, one: Delivered) -> None:
         """Take one change in.

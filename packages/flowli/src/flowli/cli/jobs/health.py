@@ -32,8 +32,8 @@ def health_options(function: F) -> F:
     )
     lag = click.option(
         "--lag-alert",
-        type=click.FloatRange(min=0, min_open=True),
-        default=300.0,
+        type=click.IntRange(min=1),
+        default=300,
         show_default=True,
         metavar="SECONDS",
         help="From which lag of a queue on somebody is to be told; a metric that alert rules compare with.",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from flowli.cli.render.screen import Cell
     from flowli.domain.data import Data
     from flowli.runtime.observe.listing import SubscriptionView
+    from flowli.runtime.observe.subscription import Handler
 
 __all__ = ["subscriptions"]
 
@@ -37,15 +38,24 @@ def list_all() -> None:
 
 @subscriptions.command("run", cls=FlowliCommand, under="subscriptions")
 @click.argument("name", metavar="NAME")
-@click.option("--url", required=True, metavar="URL", help="Where each change is posted, as a CloudEvent.")
-@click.option("--secret", required=True, metavar="TEXT", help="Signs each request; better set in the environment.")
+@click.option("--url", metavar="URL", help="Where each change is posted, as a CloudEvent.")
+@click.option("--secret", metavar="TEXT", help="Signs each request; better set in the environment.")
+@click.option("--sink", metavar="URL", help="In place of --url: a sink of a plugin, such as sql:sqlite:///host.db.")
 @click.option("--change", "changes", multiple=True, metavar="CHANGE", help="Only this change; repeatable.")
 @click.option("--workflow", "workflows", multiple=True, metavar="NAME", help="Only of this workflow; repeatable.")
 @click.option("--once", is_flag=True, help="Deliver what there is now, and exit.")
 @engine_options
 @common()
-def run_one(name: str, url: str, secret: str, changes: tuple[str, ...], workflows: tuple[str, ...], once: bool) -> None:
-    """Post every change of an execution to a webhook, at least once and in order per execution.
+def run_one(
+    name: str,
+    url: str | None,
+    secret: str | None,
+    sink: str | None,
+    changes: tuple[str, ...],
+    workflows: tuple[str, ...],
+    once: bool,
+) -> None:
+    """Give every change of an execution to a webhook or a sink, at least once and in order per execution.
 
     Any number of processes may run one NAME: one delivers at a time, another one follows it. It needs no --app.
     """
@@ -53,12 +63,11 @@ def run_one(name: str, url: str, secret: str, changes: tuple[str, ...], workflow
     async def body(session: Session) -> None:
         from flowli.runtime.observe.events import Change
         from flowli.runtime.observe.subscription import Subscription
-        from flowli.runtime.observe.webhook import Webhook
 
         wanted = [_change(one, [known.value for known in Change]) for one in changes]
         subscription = Subscription(
             name,
-            Webhook(url, secret, source=session.storage or "/flowli"),
+            _handler(url, secret, sink, source=session.storage or "/flowli"),
             changes=[Change(one) for one in wanted] or None,
             workflows=workflows or None,
             ttl_s=session.engine.config.task_ttl_s,
@@ -91,6 +100,20 @@ def remove(name: str) -> None:
             session.screen.line(f"{name}  removed")
 
     run(body)
+
+
+def _handler(url: str | None, secret: str | None, sink: str | None, *, source: str) -> Handler:
+    from flowli.cli.exits import CommandFailed, ExitCode
+    from flowli.runtime.observe.sinks import Published, open_sink
+    from flowli.runtime.observe.webhook import Webhook
+
+    if (url is None) == (sink is None):
+        raise CommandFailed("changes go to one place; give either --url or --sink.", ExitCode.USAGE)
+    if sink is not None:
+        return Published(open_sink(sink), source=source)
+    if url is None or secret is None:
+        raise CommandFailed("a webhook needs a --secret; set FLOWLI_SUBSCRIPTIONS_RUN_SECRET.", ExitCode.USAGE)
+    return Webhook(url, secret, source=source)
 
 
 def _change(text: str, known: list[str]) -> str:
