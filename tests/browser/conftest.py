@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -185,6 +186,15 @@ async def visit(browser: Browser, office: Office) -> AsyncIterator[Visits]:
     for context in made.contexts:
         await context.close()
     assert made.complaints == []
+
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def fresh() -> str:
+    """A word that no other try of a test has: a second one does not stumble over what the first has left."""
+    return f"t{next(_numbers)}"
 
 
 @pytest.fixture

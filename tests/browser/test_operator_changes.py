@@ -13,10 +13,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 expect.set_options(timeout=PATIENCE_MS)
 
 
-async def test_all_that_fit_a_filter_are_cancelled_after_a_dry_run(visit: Visits, office: Office):
+async def test_all_that_fit_a_filter_are_cancelled_after_a_dry_run(visit: Visits, office: Office, fresh: str):
     for number in range(3):
-        await office.engine.start("book_invoice", f"INV-{number}", version="1", key=f"filtered-{number}")
-    page = await visit("/executions?text=filtered-")
+        await office.engine.start("book_invoice", f"INV-{number}", version="1", key=f"{fresh}-filtered-{number}")
+    page = await visit(f"/executions?text={fresh}-filtered-")
     await expect(page.locator("tbody tr [data-status=suspended]")).to_have_count(3)
     await page.get_by_role("button", name="All that fit").click()
     await page.get_by_role("menuitem", name="Cancel all…").click()
@@ -42,11 +42,12 @@ async def test_filters_are_kept_under_a_name(visit: Visits):
     await expect(page).to_have_url(re.compile(r"status=failed&workflow=look_up"))
 
 
-async def test_a_schedule_is_added_changed_and_removed(visit: Visits, office: Office):
+async def test_a_schedule_is_added_changed_and_removed(visit: Visits, office: Office, fresh: str):
+    name = f"nightly-{fresh}"
     page = await visit("/schedules")
     await page.get_by_role("button", name="New schedule").click()
     dialog = page.get_by_role("dialog", name="New schedule")
-    await dialog.get_by_label("Name").fill("nightly")
+    await dialog.get_by_label("Name").fill(name)
     await dialog.get_by_role("combobox", name="Workflow").fill("look")
     await page.get_by_role("option", name="look_up").click()
     await dialog.get_by_label("Account").fill("12")
@@ -56,13 +57,13 @@ async def test_a_schedule_is_added_changed_and_removed(visit: Visits, office: Of
     await expect(dialog.get_by_role("alert")).to_contain_text("malformed")
     await dialog.get_by_label("Expression").fill("0 2 * * *")
     await dialog.get_by_role("button", name="Add").click()
-    schedule = page.get_by_role("region", name="Schedule nightly")
+    schedule = page.get_by_role("region", name=f"Schedule {name}")
     await expect(schedule).to_contain_text("0 2 * * *")
-    assert (await office.engine.schedules.get("nightly")).schedule.kwargs == {"account": 12}
+    assert (await office.engine.schedules.get(name)).schedule.kwargs == {"account": 12}
 
-    await schedule.get_by_role("button", name="More actions for nightly").click()
+    await schedule.get_by_role("button", name=f"More actions for {name}").click()
     await page.get_by_role("menuitem", name="Change…").click()
-    dialog = page.get_by_role("dialog", name="Schedule nightly")
+    dialog = page.get_by_role("dialog", name=f"Schedule {name}")
     await expect(dialog.get_by_label("Account")).to_have_value("12")
     await dialog.get_by_role("combobox", name="When").click()
     await page.get_by_role("option", name="At a fixed distance").click()
@@ -72,7 +73,7 @@ async def test_a_schedule_is_added_changed_and_removed(visit: Visits, office: Of
     await expect(schedule).to_contain_text("every 2 h 30 min")
     await expect(schedule).to_contain_text("while the office moves")
 
-    await schedule.get_by_role("button", name="More actions for nightly").click()
+    await schedule.get_by_role("button", name=f"More actions for {name}").click()
     await page.get_by_role("menuitem", name="Remove…").click()
     await page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     await expect(schedule).to_have_count(0)

@@ -25,13 +25,13 @@ def eid_of(page: Page) -> str:
     return found[1]
 
 
-async def test_an_invoice_is_started_answered_and_watched_until_it_is_paid(visit: Visits, office: Office):
+async def test_an_invoice_is_started_answered_and_watched_until_it_is_paid(visit: Visits, office: Office, fresh: str):
     page = await visit()
     await page.get_by_role("link", name="Start").first.click()
     await page.get_by_role("combobox", name="Workflow").fill("approve")
     await page.get_by_role("option", name="approve_invoice").click()
     for label, text in {
-        "Number": "INV-77",
+        "Number": f"INV-{fresh}",
         "Supplier": "Nordlicht IT",
         "Amount": "812.50",
         "Due": "2026-12-24",
@@ -60,47 +60,53 @@ async def test_an_invoice_is_started_answered_and_watched_until_it_is_paid(visit
     await picture(page, "an invoice is paid")
 
 
-async def test_a_review_is_decided_with_its_form(visit: Visits, office: Office):
-    eid = await office.engine.start("book_invoice", "INV-5", version="1")
+async def test_a_review_is_decided_with_its_form(visit: Visits, office: Office, fresh: str):
+    number = f"INV-{fresh}"
+    eid = await office.engine.start("book_invoice", number, version="1")
     page = await visit(f"/executions/{eid}")
     await page.get_by_role("link", name="Decide it").click()
-    review = page.get_by_role("article", name="Book INV-5")
+    review = page.get_by_role("article", name=f"Book {number}")
     await review.get_by_label("Account").fill("4711")
     await review.get_by_role("combobox", name="Costs").click()
     await page.get_by_role("option", name="travel").click()
     await review.get_by_role("button", name="Approve").click()
     await expect(review).to_contain_text("approve by local")
-    assert await office.engine.result(eid, timeout=PATIENCE_MS / 1000) == "INV-5 approve 4711 travel"
+    assert await office.engine.result(eid, timeout=PATIENCE_MS / 1000) == f"{number} approve 4711 travel"
 
 
-async def test_the_explanation_tells_that_a_worker_died_and_another_one_goes_on(visit: Visits, office: Office):
-    pipe = office.folder / "pipe"
+async def test_the_explanation_tells_that_a_worker_died_and_another_one_goes_on(
+    visit: Visits, office: Office, fresh: str
+):
+    pipe, queue = office.folder / f"pipe-{fresh}", f"letters-{fresh}"
     os.mkfifo(pipe)
-    eid = await office.engine.start("print_letter", str(pipe), version="1", queue="letters")
+    eid = await office.engine.start("print_letter", str(pipe), version="1", queue=queue)
     page = await visit(f"/executions/{eid}")
     panel = page.get_by_role("region", name="Why it stands here")
     await expect(panel.locator("[data-reason]").first).to_contain_text("No worker has ever listened")
 
-    first = office.worker("printer", queue="letters")
+    first = office.worker("printer", queue=queue)
     await expect(page.locator("[data-fid='root/read#1']")).to_contain_text("running")
     first.send_signal(signal.SIGKILL)
     await expect(panel).to_contain_text("has not renewed its lease")
     await expect(panel).to_contain_text("Worker printer")
     await picture(page, "a worker died")
-    office.worker("second printer", queue="letters")
+    office.worker("second printer", queue=queue)
     with pipe.open("w") as file:
         file.write("Dear Ada")
     await expect(page.locator("h1 + [data-status]")).to_have_text("completed")
 
 
-async def test_filters_stand_in_the_address_and_a_filter_that_finds_nothing_says_so(visit: Visits, office: Office):
-    failed = await office.engine.start("look_up", 9, version="1", key="K-9")
+async def test_filters_stand_in_the_address_and_a_filter_that_finds_nothing_says_so(
+    visit: Visits, office: Office, fresh: str
+):
+    key = f"K-{fresh}"
+    failed = await office.engine.start("look_up", 9, version="1", key=key)
     page = await visit()
     await page.get_by_role("button", name="failed").click()
     await expect(page.locator(f"#row-{failed}")).to_contain_text("there is no account 9")
     await expect(page).to_have_url(re.compile(r"#/executions\?status=failed$"))
-    await page.get_by_label("Text", exact=True).fill("K-9")
-    await expect(page).to_have_url(re.compile(r"text=K-9"))
+    await page.get_by_label("Text", exact=True).fill(key)
+    await expect(page).to_have_url(re.compile(f"text={key}"))
     await page.reload()
     await expect(page.locator("tbody tr")).to_have_count(1)
     await page.get_by_label("Text", exact=True).fill("no such thing")
@@ -109,9 +115,12 @@ async def test_filters_stand_in_the_address_and_a_filter_that_finds_nothing_says
     await expect(page.locator(f"#row-{failed}")).to_be_visible()
 
 
-async def test_several_are_paused_after_a_dry_run(visit: Visits, office: Office):
-    eids = [await office.engine.start("book_invoice", f"INV-{one}", version="1", key=f"bulk-{one}") for one in (1, 2)]
-    page = await visit("/executions?status=suspended&text=bulk-")
+async def test_several_are_paused_after_a_dry_run(visit: Visits, office: Office, fresh: str):
+    eids = [
+        await office.engine.start("book_invoice", f"INV-{one}", version="1", key=f"{fresh}-bulk-{one}")
+        for one in (1, 2)
+    ]
+    page = await visit(f"/executions?status=suspended&text={fresh}-bulk-")
     for eid in eids:
         await page.locator(f"#row-{eid}").get_by_role("checkbox").check()
     await page.get_by_role("button", name="Pause…").click()
@@ -126,11 +135,12 @@ async def test_several_are_paused_after_a_dry_run(visit: Visits, office: Office)
     await expect(page.get_by_role("region", name="Why it stands here")).to_contain_text("the books are closed")
 
 
-async def test_a_schedule_is_paused_and_run_by_hand(visit: Visits, office: Office):
-    await office.engine.schedules.add("yearly", "look_up", Cron("@yearly"), version="1", kwargs={"account": 5})
+async def test_a_schedule_is_paused_and_run_by_hand(visit: Visits, office: Office, fresh: str):
+    name = f"yearly-{fresh}"
+    await office.engine.schedules.add(name, "look_up", Cron("@yearly"), version="1", kwargs={"account": 5})
     page = await visit()
     await page.get_by_role("link", name="Schedules").click()
-    schedule = page.get_by_role("region", name="Schedule yearly")
+    schedule = page.get_by_role("region", name=f"Schedule {name}")
     await schedule.get_by_role("button", name="Pause").click()
     await expect(schedule.locator("[data-status]")).to_have_text("paused")
     await schedule.get_by_role("button", name="Run now").click()
@@ -138,9 +148,9 @@ async def test_a_schedule_is_paused_and_run_by_hand(visit: Visits, office: Offic
     await expect(page.locator("h1 + [data-status]")).to_have_text("failed")
 
 
-async def test_the_list_is_walked_by_keys(visit: Visits, office: Office):
-    eid = await office.engine.start("look_up", 3, version="1", key="keys")
-    page = await visit("/executions?text=keys")
+async def test_the_list_is_walked_by_keys(visit: Visits, office: Office, fresh: str):
+    eid = await office.engine.start("look_up", 3, version="1", key=f"keys-{fresh}")
+    page = await visit(f"/executions?text=keys-{fresh}")
     await expect(page.locator(f"#row-{eid}")).to_contain_text("failed")
     await page.keyboard.press("j")
     await page.keyboard.press("Enter")

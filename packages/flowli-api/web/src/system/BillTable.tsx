@@ -28,7 +28,7 @@ export function BillTable({ bill }: { bill: Bill | null }) {
           {bill.dollars === null ? "They cost nothing here." : `About ${DOLLARS.format(bill.dollars)} by list prices.`}
         </Text>
       </Group>
-      <Table.ScrollContainer minWidth={480} type="native">
+      <Table.ScrollContainer minWidth={480} type="native" tabIndex={0} role="region" aria-label="Requests by kind">
         <Table verticalSpacing={9} horizontalSpacing="md">
           <Table.Thead>
             <Table.Tr>
