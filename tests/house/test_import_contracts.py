@@ -25,8 +25,11 @@ ALLOWED: dict[str, set[str]] = {
     "flowli.stores": {"flowli.cairn", "flowli.timestamp", "flowli.world", "flowli.log", *HOOKS},
     "flowli.adapters": {"flowli.stores", "flowli.cairn", "flowli.domain", *BESIDE, *HOOKS},
     "flowli.runtime": {"flowli.domain", *BESIDE, *HOOKS},
-    # for types
-    "flowli.runtime.engine.extending": {"flowli.domain", "flowli.runtime", "flowli._suggest", "flowli.patterns", *HOOKS},
+    "flowli.runtime.engine.extending": {
+        *("flowli.domain", "flowli.patterns"),  # for types
+        *("flowli.runtime", "flowli._suggest"),
+        *HOOKS,
+    },
     "flowli.telemetry": {"flowli.runtime", "flowli.cairn", "flowli.domain", *BESIDE},
     "flowli.sql": {"flowli.runtime", "flowli.domain", *BESIDE},
     "flowli.client": {"flowli.runtime", "flowli.adapters", "flowli.domain", *BESIDE},
