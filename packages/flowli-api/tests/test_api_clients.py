@@ -29,7 +29,7 @@ async def test_an_execution_from_its_start_to_its_result(shop, client):
     await client.signal(started.eid, "answer", "because", key="once")
     await client.signal(started.eid, "answer", "because", key="once")
     await shop.work()
-    assert (await client.result(started.eid, timeout_s=5)).value == "why? because"
+    assert (await client.result(started.eid, timeout_s=60)).value == "why? because"
     assert [entry.seq for entry in await client.journal(started.eid)][:3] == [1, 2, 3]
     assert [frame.name for frame in (await client.frames(started.eid)).frames] == ["len", "answer"]
 

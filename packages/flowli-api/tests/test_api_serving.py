@@ -13,6 +13,7 @@ from flowli_api.local import LocalHttp
 from flowli_api.serving import Listen
 
 from .conftest import registry
+from .served import PATIENCE_S
 
 
 @pytest.fixture
@@ -25,12 +26,12 @@ async def test_one_person_is_served_while_the_block_runs(engine):
     async with LocalHttp(engine).serve() as address:
         url, _, token = address.partition("/#token=")
         assert url.startswith("http://127.0.0.1:")
-        async with httpx.AsyncClient(base_url=url) as client:
+        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_S) as client:
             assert (await client.get("/v1/me")).status_code == 401
             headers = {"authorization": f"Bearer {token}"}
             assert (await client.get("/v1/me", headers=headers)).json()["capabilities"] == ["admin"]
             assert "server" not in (await client.get("/health")).headers
-    async with httpx.AsyncClient(base_url=url) as client:
+    async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_S) as client:
         with pytest.raises(httpx.ConnectError):
             await client.get("/health")
 
@@ -42,7 +43,9 @@ async def test_what_the_process_asks_of_the_bucket_is_shown_with_its_price(engin
     for storage, dollars in (("s3://bucket/prefix", 0.0000154), ("file:./bucket", None)):
         async with LocalHttp(engine).serve(0, counts, storage) as address:
             url, _, token = address.partition("/#token=")
-            async with httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {token}"}) as client:
+            async with httpx.AsyncClient(
+                base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=PATIENCE_S
+            ) as client:
                 bill = (await client.get("/v1/stats")).json()["bill"]
                 text = (await client.get("/metrics")).text
         assert bill["dollars"] == (None if dollars is None else pytest.approx(dollars, abs=1e-6))
@@ -57,7 +60,9 @@ async def test_what_the_process_asks_of_the_bucket_is_shown_with_its_price(engin
         assert "bucket" not in str(bill)
     async with LocalHttp(engine).serve() as address:
         url, _, token = address.partition("/#token=")
-        async with httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {token}"}) as client:
+        async with httpx.AsyncClient(
+            base_url=url, headers={"authorization": f"Bearer {token}"}, timeout=PATIENCE_S
+        ) as client:
             assert (await client.get("/v1/stats")).json()["bill"] is None
 
 

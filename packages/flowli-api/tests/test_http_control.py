@@ -15,7 +15,7 @@ async def test_an_execution_is_started_answered_and_read(shop, http):
     sent = await http.post(f"/v1/executions/{eid}/signals", json={"channel": "answer", "payload": "because"})
     assert sent.json()["message_seq"] == 1
     await shop.work()
-    result = await http.get(f"/v1/executions/{eid}/result", params={"wait_s": 5})
+    result = await http.get(f"/v1/executions/{eid}/result", params={"wait_s": 30})
     assert result.json()["value"] == "why? because"
     read = (await http.get(f"/v1/executions/{eid}")).json()
     assert (read["status"], read["key"], read["created_by"]["id"]) == ("completed", "Q-1", "root")

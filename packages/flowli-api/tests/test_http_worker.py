@@ -60,7 +60,7 @@ async def test_a_task_is_taken_renewed_answered_and_done(place):
     done = await post(shop, "agent", "tasks/deliver", token=renewed["token"], value=42, ack=True)
     assert done.json()["delivered"] is True
     await shop.work()
-    assert await shop.engine.result(eid, timeout=5) == {"outcome": "completed", "value": 42}
+    assert await shop.engine.result(eid, timeout=60) == {"outcome": "completed", "value": 42}
     assert (await post(shop, "agent", "tasks/renew", token=task["token"])).json()["code"] == "lease_lost"
 
 
@@ -94,7 +94,7 @@ async def test_a_token_goes_on_at_another_process_on_the_same_bucket(open_shop):
     done = await post(there, "agent", "tasks/deliver", token=task["token"], value="from there", ack=True)
     assert done.status_code == 200
     await here.work()
-    assert (await here.engine.result(eid, timeout=5))["value"] == "from there"
+    assert (await here.engine.result(eid, timeout=60))["value"] == "from there"
 
 
 async def test_a_task_that_was_given_back_is_taken_again_and_one_answered_before_its_ack_is_not(place):
@@ -108,7 +108,7 @@ async def test_a_task_that_was_given_back_is_taken_again_and_one_answered_before
     await post(shop, "rival", "tasks/nack", token=again["token"])
     assert await taken(shop) == []
     await shop.work()
-    assert (await shop.engine.result(eid, timeout=5))["value"] == "first"
+    assert (await shop.engine.result(eid, timeout=60))["value"] == "first"
 
 
 async def test_a_consumer_waits_for_a_task(open_shop):
@@ -175,7 +175,7 @@ async def test_a_remote_consumer_takes_the_handlers_of_a_consumer(place):
     assert await consumer.run_once() == 1
     assert await consumer.run_once() == 1
     await shop.work()
-    assert (await shop.engine.result(eid, timeout=5))["value"] == {"done": "do it"}
+    assert (await shop.engine.result(eid, timeout=60))["value"] == {"done": "do it"}
     assert seen == [("do it", "c-1", eid, 1), ("do it", "c-1", eid, 2)]
     await client.close()
 
@@ -189,7 +189,7 @@ async def test_an_error_of_the_handler_is_answered_as_a_failure(place):
     client, consumer = remote(shop, handler)
     await consumer.run_once()
     await shop.work()
-    answer = await shop.engine.result(eid, timeout=5)
+    answer = await shop.engine.result(eid, timeout=60)
     assert (answer["outcome"], answer["error"]["message"]) == ("failed", "no such agent")
     await client.close()
 
