@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,7 +18,9 @@ from flowli.domain.provenance import Actor, ActorKind, Provenance, Site
 from flowli.domain.tasks import Task, TaskKind
 from flowli.world import SYSTEM
 from flowli_runner.contracts import Report, from_data
+from flowli_runner.process.handle import Handle
 from flowli_runner.work.config import AgentTable, RunnerConfig
+from flowli_runner.work.records import record_eid
 
 NAMED = ["-c", "user.name=test", "-c", "user.email=t@example.org", "-c", "commit.gpgSign=false"]
 
@@ -119,3 +122,21 @@ def command_lines() -> dict[int, bytes]:
         with contextlib.suppress(OSError):  # it has ended since
             found[int(path.parent.name)] = path.read_bytes()
     return found
+
+
+async def record_of(bench: Bench, task_id: str) -> dict[str, Any]:
+    """What is written down about the work of a task."""
+    lease = await bench.ports.ownership.read(record_eid(task_id))
+    return {} if lease is None or not lease.state else dict(lease.state)
+
+
+async def handle_of(bench: Bench, task_id: str, but: str = "") -> Handle:
+    """Of the agent that was started for a task, of another attempt than ``but``."""
+    for _ in range(5000):
+        if text := (await record_of(bench, task_id)).get("handle"):
+            handle = Handle.of(json.loads(text))
+            assert handle is not None
+            if handle.attempt != but:
+                return handle
+        await SYSTEM.sleep(0.02)
+    raise AssertionError("no agent was started")

@@ -13,12 +13,12 @@ from flowli.domain.delegate import AnswerOutcome
 from flowli.world import SYSTEM
 from flowli_runner.contracts import Change, Outcome
 from flowli_runner.git.tree import Trees
-from flowli_runner.process.handle import Handle, is_alive
+from flowli_runner.process.handle import is_alive
 from flowli_runner.process.supervisor import marked
 from flowli_runner.runner import Runner
 from flowli_runner.work.records import record_eid
 
-from .runner_kit import Bench, config_of, envelope, git, make_repository, until
+from .runner_kit import Bench, config_of, envelope, git, handle_of, make_repository, record_of, until
 
 
 @pytest.fixture
@@ -163,21 +163,6 @@ async def test_attachments_are_kept_with_their_media_types(tmp_path, repository)
     (found,) = [one for one in report.evidence if "attachment" in one.name]
     assert (found.media_type, found.name.rpartition("/")[2]) == ("image/png", "attachment-shot-one.png")
     assert work.is_dir()
-
-
-async def record_of(bench: Bench, task_id: str) -> dict:
-    lease = await bench.ports.ownership.read(record_eid(task_id))
-    return {} if lease is None or not lease.state else dict(lease.state)
-
-
-async def handle_of(bench: Bench, task_id: str) -> Handle:
-    for _ in range(5000):
-        if text := (await record_of(bench, task_id)).get("handle"):
-            handle = Handle.of(json.loads(text))
-            assert handle is not None
-            return handle
-        await SYSTEM.sleep(0.02)
-    raise AssertionError("no agent was started")
 
 
 async def test_a_drained_runner_leaves_its_agent_to_the_next_one(tmp_path, repository):
