@@ -22,7 +22,7 @@ __all__ = ["Cursor", "Known"]
 
 _REMEMBERED = 8192
 _MISSES = 0.25
-_WEIGHT = 0.2
+_WEIGHT_OF_MISS, _WEIGHT_OF_HIT = 0.2, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +123,20 @@ class Cursor:
 
     def count(self, *, hit: bool) -> None:
         """A task was taken, or somebody else took it a moment before."""
-        self._misses += _WEIGHT * ((0.0 if hit else 1.0) - self._misses)
+        # Who found a place of its own takes well there: that is no sign that the others have gone.
+        if hit:
+            self._misses -= _WEIGHT_OF_HIT * self._misses
+        else:
+            self._misses += _WEIGHT_OF_MISS * (1.0 - self._misses)
+
+    @property
+    def contended(self) -> bool:
+        """Whether workers get in each other's way."""
+        return self._misses > _MISSES
 
     def spread(self, keys: Sequence[str], holder: str) -> list[str]:
         """The keys in the order to try them: from a place of this holder's own when workers get in each other's way."""
-        if self._misses <= _MISSES or len(keys) < 2:
+        if not self.contended or len(keys) < 2:
             return list(keys)
         offset = zlib.crc32(holder.encode()) % len(keys)
         return [*keys[offset:], *keys[:offset]]

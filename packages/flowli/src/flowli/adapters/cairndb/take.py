@@ -66,7 +66,8 @@ class Take:
         """Take what can be taken, in the order of the queue."""
         self._cursor.begin(self._state.world.monotonic_s(), self._ttl_s)
         from_start = self._cursor.after is None
-        size = min(max(_LEAST_PAGE, 2 * self._limit), _LARGEST_PAGE)
+        # a place of one's own needs room; a longer page is not dearer
+        size = _LARGEST_PAGE if self._cursor.contended else min(max(_LEAST_PAGE, 2 * self._limit), _LARGEST_PAGE)
         while await self._page(size) and not self._taken:
             if self._cursor.after is None:
                 if from_start:
