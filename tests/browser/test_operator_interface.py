@@ -56,7 +56,7 @@ async def test_an_invoice_is_started_answered_and_watched_until_it_is_paid(visit
     await page.get_by_role("tab", name="Values").click()
     await expect(page.get_by_text("812.50")).to_have_count(0)
     await page.get_by_role("button", name="Show result").click()
-    await expect(page.get_by_label("Result", exact=True)).to_contain_text('"paid": "812.50"')
+    await expect(page.get_by_role("group", name="Result")).to_contain_text('"paid": "812.50"')
     await picture(page, "an invoice is paid")
 
 
