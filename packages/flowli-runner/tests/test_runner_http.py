@@ -31,6 +31,8 @@ class Office:
     """A service in this process, its engine, and who works through it."""
 
     engine: Engine
+    transport: Any
+    token: str
     client: Any
     reader: Any
     place: Path
@@ -101,7 +103,7 @@ async def office(tmp_path):
     client = AsyncClient("http://flowli.test", consumer, transport=transport)
     headers = {"authorization": f"Bearer {reader}"}
     reading = httpx.AsyncClient(transport=transport, base_url="http://flowli.test", headers=headers)
-    yield Office(engine, client, reading, tmp_path, make_repository(tmp_path / "repo"))
+    yield Office(engine, transport, consumer, client, reading, tmp_path, make_repository(tmp_path / "repo"))
     await client.close()
     await reading.aclose()
     await app.state.service.close()
@@ -302,11 +304,26 @@ def give_back_what_the_dead_hold(place: Path) -> None:
         path.write_text(json.dumps({**found, "process": {**found["process"], "pid": 2**22 + 1, "started": "1"}}))
 
 
-async def test_what_a_killed_runner_held_is_free_at_the_next_start(office, tmp_path):
+async def test_what_a_killed_runner_held_is_free_at_the_next_start(office, tmp_path, monkeypatch):
     """Task and scopes come back at once, and not when their time is over."""
-    task_id = await office.delegate(envelope("@write src/x 1", f"@wait {tmp_path / 'go'}"))
-    first = asyncio.ensure_future(office.runner().run())
+    from flowli_api.client.asynchronous import AsyncClient
+
+    task_id = await office.delegate(envelope("@write src/x 1", f"@wait {tmp_path / 'go'}", "@say done"))
+    dead = asyncio.Event()
+    send = AsyncClient.send
+
+    async def sent(client, call):
+        if client is dying and dead.is_set():
+            await asyncio.Event().wait()  # a process that is gone says nothing more
+        return await send(client, call)
+
+    monkeypatch.setattr(AsyncClient, "send", sent)
+    dying, alive = office.client, AsyncClient("http://flowli.test", office.token, transport=office.transport)
+    first = asyncio.ensure_future(office.runner().run_once())
     handle = await office.handle(task_id)
+    await until((tmp_path / "work/trees" / handle.attempt / "src/x").exists)
+    dead.set()
+    office.client = alive
     held = {path.name.partition("-")[0] for path in (tmp_path / "work/held").glob("*.json")}
     assert held == {"task", "scope", "state"}
     give_back_what_the_dead_hold(tmp_path)
@@ -314,8 +331,10 @@ async def test_what_a_killed_runner_held_is_free_at_the_next_start(office, tmp_p
     await office.runner().run_once()
     report = await office.report()
     assert (report.outcome, report.attempt) == (Outcome.COMPLETED, handle.attempt)
-    first.cancel()
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
     await asyncio.gather(first, return_exceptions=True)
+    await alive.close()
 
 
 async def test_the_doctor_sees_what_a_token_may_take(office, monkeypatch):

@@ -90,8 +90,10 @@ async def snapshot(folder: Path, *, ignored: bool = True) -> str:
 
 
 def _own_index(folder: Path, git_folder: str) -> Path:
-    """Where the index of a snapshot stands: beside the tree's own, so that no other tree uses it."""
-    return Path(git_folder) / f"flowli-{folder.name}.index"
+    """Where the index of a snapshot stands: beside the tree's own, so that no other tree uses it, and no other process:
+    a runner that does not know yet that it lost its task may be at the same tree.
+    """
+    return Path(git_folder) / f"flowli-{folder.name}-{os.getpid()}.index"
 
 
 async def _parents(git: Git) -> list[str]:

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -109,7 +110,7 @@ class Trees:
         """Step 3."""
         git, common = Git(tree.folder), await common_folder(self._repository)
         head = await git("rev-parse", "--verify", "HEAD^{commit}")
-        index = Path(await git("rev-parse", "--path-format=absolute", "--git-dir")) / "flowli-seal.index"
+        index = Path(await git("rev-parse", "--path-format=absolute", "--git-dir")) / f"flowli-seal-{os.getpid()}.index"
         own = Git(tree.folder, {"GIT_INDEX_FILE": str(index)})
         try:
             await own("read-tree", head)
