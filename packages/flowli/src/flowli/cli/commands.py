@@ -66,6 +66,7 @@ COMMANDS: tuple[CoreCommand, ...] = (
     CoreCommand("bucket", _OPERATE, "Copy a whole installation to another bucket", "bucket.command:bucket"),
     CoreCommand("projection", _OPERATE, "Keep the view behind lists quick to build", "projection.command:projection"),
     CoreCommand("doctor", _LOOK, "Examine the bucket, and say go or no-go", "doctor.command:doctor"),
+    CoreCommand("bench", _LOOK, "Measure what executions take and cost on a bucket", "bench.command:bench"),
     CoreCommand("retry", _OPERATE, "Go on from where an execution failed", "operate.forking:retry"),
     CoreCommand("fork", _OPERATE, "Go on from a frame of a finished execution", "operate.forking:fork"),
     CoreCommand("replay", _OPERATE, "Start again with the same input", "operate.forking:replay"),

@@ -1,0 +1,1 @@
+"""``flowli bench``: what executions take and cost on a bucket."""
