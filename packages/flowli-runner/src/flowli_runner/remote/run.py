@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from pathlib import Path
 
@@ -93,6 +94,7 @@ async def work_remotely(config: RunnerConfig, url: str, *, once: bool = False, w
     """
     if TOKEN not in os.environ:
         raise UsageError(f"there is no token in {TOKEN}; put the one there that may consume queue {config.queue!r}")
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each renewal says nothing
     async with AsyncClient(url, os.environ[TOKEN], world=world) as client:
         runner = RemoteRunner(config, client, world=world)
         if once:
