@@ -65,6 +65,17 @@ def test_metrics(runner, docs):
     runner.run(docs / "how-to" / "metrics.md")
 
 
+def test_traces(runner, docs, capsys):
+    runner.run(docs / "how-to" / "traces.md")
+    assert "paid order-7" in capsys.readouterr().out
+
+
+def test_sql(runner, docs, capsys, monkeypatch):
+    monkeypatch.chdir(runner.folder)
+    runner.run(docs / "how-to" / "sql.md")
+    assert "2 carried out\n7 is paid\n" in capsys.readouterr().out
+
+
 def test_finding_out_why_it_is_stuck(runner, docs):
     runner.run(docs / "how-to" / "find-out-why-it-is-stuck.md")
 

@@ -30,7 +30,7 @@ ALLOWED: dict[str, set[str]] = {
         *("flowli.runtime", "flowli._suggest"),
         *HOOKS,
     },
-    "flowli.telemetry": {"flowli.runtime", "flowli.cairn", "flowli.domain", *BESIDE},
+    "flowli.telemetry": {"flowli.runtime", "flowli.cairn", "flowli.domain", "flowli._version", *BESIDE},
     "flowli.sql": {"flowli.runtime", "flowli.domain", *BESIDE},
     "flowli.client": {"flowli.runtime", "flowli.adapters", "flowli.domain", *BESIDE},
     # for types only, see below
