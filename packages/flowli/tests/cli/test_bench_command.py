@@ -26,7 +26,7 @@ def test_it_counts_what_executions_cost_and_leaves_the_bucket_as_it_was(flowli, 
     assert 0 < told["create"]["p50_ms"] <= told["create"]["p90_ms"] <= told["create"]["max_ms"]
     shown = flowli("bench", "--executions", "2", "--steps", "1")
     assert "a million executions" in shown
-    assert "1 steps alone" in shown
+    assert "1 step alone" in shown
     assert files(bucket) == before
 
 

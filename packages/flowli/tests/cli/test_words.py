@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 
 from flowli.cli.render import words
+from flowli.domain.errors import ErrorInfo
 from flowli.domain.provenance import Actor, ActorKind
 from flowli.domain.waits import OnChannel, OnChild, OnOperator, OnStep, OnTimer
 from flowli.timestamp import Timestamp
@@ -71,3 +72,16 @@ def test_a_value_is_one_line_and_cut():
 def test_an_actor_names_the_one_it_acted_for():
     assert words.actor(Actor(ActorKind.HUMAN, "ada")) == "human ada"
     assert words.actor(Actor(ActorKind.SYSTEM, "api", "ada")) == "system api on behalf of ada"
+
+
+def test_a_list_says_first_what_tells_one_from_another():
+    now = Timestamp.parse("2026-01-31T12:00:00.000000Z")
+    assert words.brief(OnChannel(f"{EID}.payments"), now) == "channel payments"
+    assert words.brief(OnChannel("orders"), now) == "channel orders"
+    assert words.brief(OnTimer(now + timedelta(hours=5)), now) == "timer in 5h"
+    assert words.brief(OnTimer(now + timedelta(hours=-5)), now) == "timer due since 5h"
+    assert words.brief(OnStep("root/charge#1", 1), now) == "step charge#1 in another worker"
+    assert words.brief(OnChild(EID), now) == f"child {EID}"
+    failed = ErrorInfo("flowli.StepFailed", "step root/ship#1 failed after 2 attempts: OSError: no\n route")
+    assert words.brief_error(failed) == "ship#1: OSError: no route"
+    assert words.brief_error(ErrorInfo("app.Bad", "no luck")) == "Bad: no luck"

@@ -87,7 +87,7 @@ def _show(screen: Screen, url: str, plan: Plan, found: Figures) -> None:
         ("WHAT", url, ""),
         [
             ("durable create", _ms(found.create), f"{found.creates_per_s:,.0f}/s, {plan.concurrency} at once"),
-            (f"{plan.steps} steps alone", _ms(found.alone), "start to result"),
+            (f"{plan.steps} step{'' if plan.steps == 1 else 's'} alone", _ms(found.alone), "start to result"),
             ("executions", f"{found.executions_per_s:,.1f}/s", f"{plan.executions}, {plan.concurrency} at once"),
             ("steps", f"{found.steps_per_s:,.1f}/s", ""),
             ("writes", f"{found.writes:.2f} an execution", f"and {found.lists:.2f} listings"),

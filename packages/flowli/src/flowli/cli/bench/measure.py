@@ -110,12 +110,12 @@ async def measure(store: ObjectStore, plan: Plan, world: World, progress: Callab
         before, began_s = counts.rows(), world.monotonic_s()
         await _at_once([one] * plan.executions, 4 * plan.concurrency)
         took_s = world.monotonic_s() - began_s
-        await engine.announcer.drain()
-        spent = _spent(before, counts.rows())
     finally:
         worker.stop()
         await running
+        await engine.announcer.drain()
         await backend.close()
+    spent = _spent(before, counts.rows())  # tasks are acknowledged after their results are known
     kind = store.url.partition(":")[0]
     each = {verb: one.requests / plan.executions for verb, one in spent.items()}
     return Figures(

@@ -29,8 +29,8 @@ def _detail(row: ExecutionRow, now: Timestamp) -> str:
     from flowli.cli.render import words
 
     if row.error is not None:
-        return words.error(row.error)
-    return ", ".join(words.on(wait, now) for wait in row.waits_on) or row.reason
+        return words.brief_error(row.error)
+    return ", ".join(words.brief(wait, now) for wait in row.waits_on) or row.reason
 
 
 def _status(row: ExecutionRow, now: Timestamp) -> Cell:
@@ -122,13 +122,14 @@ def table(session: Session, rows: tuple[ExecutionRow, ...], names: list[str], no
 
     screen = session.screen
     ids = words.prefixes(row.eid for row in rows) if screen.narrow else {row.eid: str(row.eid) for row in rows}
-    cells = [[ids[row.eid], *(_fitting(screen, COLUMNS[name](row, now)) for name in names)] for row in rows]
+    cells = [[ids[row.eid], *(_fitting(screen, name, COLUMNS[name](row, now)) for name in names)] for row in rows]
     screen.table(("EXECUTION", *(name.upper() for name in names)), cells)
 
 
-def _fitting(screen: Screen, cell: Cell) -> Cell:
-    """Where there is no room for whole ids, their beginnings."""
-    return _ID.sub(r"\1", cell) if screen.narrow and isinstance(cell, str) else cell
+def _fitting(screen: Screen, name: str, cell: Cell) -> Cell:
+    """Where there is no room for whole ids, their beginnings; beside another id there is none on any terminal."""
+    short = screen.narrow or (name == "parent" and screen.terminal)
+    return _ID.sub(r"\1", cell) if short and isinstance(cell, str) else cell
 
 
 def _names(text: str) -> list[str]:

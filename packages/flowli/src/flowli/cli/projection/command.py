@@ -91,7 +91,7 @@ def written(session: Session, made: WrittenSnapshot) -> None:
     session.screen.fields(
         [
             ("entries", f"{made.position.seq:,} in {made.position.commit:,} commits"),
-            ("size", f"{made.size:,} bytes in {made.parts} parts"),
+            ("size", f"{made.size:,} bytes in {made.parts} part{'s' if made.parts > 1 else ''}"),
             ("state", state),
         ]
     )

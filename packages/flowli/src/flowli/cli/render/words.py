@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import assert_never
@@ -15,7 +16,20 @@ from flowli.domain.provenance import Actor
 from flowli.domain.waits import On, OnChannel, OnChild, OnOperator, OnStep, OnTimer
 from flowli.timestamp import Timestamp
 
-__all__ = ["actor", "ago", "duration", "error", "instant", "on", "prefixes", "short", "status", "waits"]
+__all__ = [
+    "actor",
+    "ago",
+    "brief",
+    "brief_error",
+    "duration",
+    "error",
+    "instant",
+    "on",
+    "prefixes",
+    "short",
+    "status",
+    "waits",
+]
 
 _PREFIX = 13
 
@@ -28,6 +42,8 @@ _STYLES = {
     "running": "blue",
     "pending": "dim",
 }
+
+_STEP_FAILED = re.compile(r"step root/(\S+) failed after \d+ attempts?: (.+)", re.DOTALL)
 
 
 def status(name: str) -> Cell:
@@ -84,6 +100,25 @@ def on(wait: On, now: Timestamp | None = None) -> str:
             return f"an operator: {cause}" + (f" ({reason})" if reason else "")
         case _:
             assert_never(wait)
+
+
+def brief(wait: On, now: Timestamp) -> str:
+    """What something waits on, where there is little room: what tells it from others comes first."""
+    match wait:
+        case OnChannel(channel):
+            return f"channel {channel.partition('.')[2] or channel}"
+        case OnTimer(due_at):
+            return f"timer {'due since' if due_at <= now else 'in'} {duration(_distance(due_at, now))}"
+        case OnStep(fid):
+            return f"step {fid.removeprefix('root/')} in another worker"
+        case _:
+            return on(wait, now)
+
+
+def brief_error(found: ErrorInfo) -> str:
+    """An error on one line; of a step that failed, the step and its last error."""
+    step = _STEP_FAILED.fullmatch(found.message)
+    return " ".join(f"{step[1]}: {step[2]}".split()) if step else error(found)
 
 
 def waits(on_these: Iterable[On], others: int) -> str:
