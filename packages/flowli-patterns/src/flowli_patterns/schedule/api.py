@@ -22,16 +22,16 @@ from flowli_patterns.errors import UnknownSchedule
 from flowli_patterns.schedule.model import Schedule
 from flowli_patterns.schedule.shown import view_data
 from flowli_patterns.schedule.verbs import ScheduleView
+from flowli_patterns.schedule.when import LONGEST_S
 
 __all__ = ["router"]
 
 router = ApiRouter(tags=["schedules"])
 
-_LONGEST_S = 3.2e9
 _UNSET = frozenset(("slot_argument", "version", "queue", "priority", "timeout_s", "not_before", "not_after"))
 """Fields of a schedule that can be without a value."""
 
-Seconds = Annotated[float, Field(ge=0, le=_LONGEST_S)]
+Seconds = Annotated[float, Field(ge=0, le=LONGEST_S)]
 ScheduleName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,100}$", examples=["nightly"])]
 
 
@@ -88,7 +88,7 @@ class SchedulePolicies(In):
     version: VersionText | None = None
     queue: Name | None = None
     priority: Annotated[int, Field(ge=0, le=99), WHOLE] | None = None
-    timeout_s: Annotated[float, Field(gt=0, le=_LONGEST_S)] | None = None
+    timeout_s: Annotated[float, Field(gt=0, le=LONGEST_S)] | None = None
     overlap: Literal["skip", "queue", "cancel_previous", "allow"] | None = Field(None, examples=["skip"])
     catch_up: Literal["skip", "last", "all"] | None = Field(None, examples=["last"])
     catch_up_window_s: Seconds | None = None
