@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from flowli._suggest import near
 from flowli.codec.hints import Hint, is_plain
-from flowli.codec.plain import Refused, copy
+from flowli.codec.plain import Refused, certain, copy
 from flowli.codec.signatures import Callee, callee, optional
 from flowli.codec.values import from_data, to_data
 from flowli.domain.data import Data
@@ -52,7 +52,10 @@ def arguments(
         # nearly every call of a step; to bind it takes longer than all the rest
         return {
             "args": [
-                _record(value, hint, name, checking) for value, (name, hint) in zip(args, target.places, strict=False)
+                cast("Data", value)
+                if target.plain and not checking and certain(value)
+                else _record(value, hint, name, checking)
+                for value, (name, hint) in zip(args, target.places, strict=False)
             ],
             "kwargs": {},
         }

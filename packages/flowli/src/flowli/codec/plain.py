@@ -7,12 +7,13 @@ from math import isfinite
 from flowli.domain.data import Data
 from flowli.domain.errors import InvalidValue
 
-__all__ = ["MAX_DEPTH", "Refused", "copy", "described", "key_part", "located"]
+__all__ = ["MAX_DEPTH", "Refused", "certain", "copy", "described", "key_part", "located"]
 
 MAX_DEPTH = 200
 """How many lists and maps may be nested in one another."""
 
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
+_SMALL = 2**53
 _PATH_CHARS = 200
 
 
@@ -71,6 +72,16 @@ def located(error: Exception) -> Refused:
     if isinstance(error, KeyError):
         return Refused(f"the field {error.args[0]!r} is missing")
     return Refused(str(error) or type(error).__name__)
+
+
+def certain(value: object) -> bool:
+    """Whether ``copy`` would give back the value itself, seen at a glance; False if it takes a closer look."""
+    kind = type(value)
+    if kind is int:
+        return -_SMALL < value < _SMALL  # type: ignore[operator]
+    if kind is str:
+        return value.isascii()  # type: ignore[attr-defined,no-any-return]
+    return value is None or kind is bool
 
 
 def copy(value: object, depth: int = MAX_DEPTH) -> Data:

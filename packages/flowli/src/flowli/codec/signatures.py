@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from flowli.codec.hints import Hint
+from flowli.codec.hints import Hint, is_plain
 
 __all__ = ["Callee", "callee", "optional", "return_hint"]
 
@@ -25,6 +25,7 @@ class Callee:
         signature: its parameters.
         hints: the annotation of each parameter, and of ``return``; ``Any`` where there is none that can be resolved.
         places: name and hint of each parameter, if all of them can be given by place; ``needed`` of them must be.
+        plain: values in all these places are stored as they are.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Callee:
     hints: Mapping[str, Hint]
     places: tuple[tuple[str, Hint], ...] | None = None
     needed: int = 0
+    plain: bool = False
 
     def without_first(self) -> Callee:
         """The same without its first parameter, the context."""
@@ -82,7 +84,8 @@ def _look(fn: Callable[..., object]) -> Callee:
     if all(parameter.kind in by_place for parameter in parameters):
         places = tuple((one.name, optional(one, hints.get(one.name, Any))) for one in parameters)
     needed = sum(parameter.default is inspect.Parameter.empty for parameter in parameters)
-    return Callee(getattr(fn, "__name__", type(fn).__name__), signature, hints, places, needed)
+    plain_only = all(is_plain(hint) for _, hint in places or ())
+    return Callee(getattr(fn, "__name__", type(fn).__name__), signature, hints, places, needed, plain_only)
 
 
 def optional(parameter: inspect.Parameter, hint: Any) -> Hint:

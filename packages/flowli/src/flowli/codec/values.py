@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from flowli.codec.converter import converter
 from flowli.codec.hints import Hint, is_plain
-from flowli.codec.plain import Refused, copy, located
+from flowli.codec.plain import Refused, certain, copy, located
 from flowli.codec.same import check_same
 from flowli.domain.data import Data
 
@@ -60,7 +60,7 @@ def from_data(data: Data, hint: Hint = Any, *, path: str = "value", strict: bool
     """
     try:
         if is_plain(hint) and not strict:
-            return copy(data)
+            return data if certain(data) else copy(data)
         return converter(strict).structure(data, cast("Any", hint))
     except Refused as refused:
         raise refused.invalid_value(path) from None

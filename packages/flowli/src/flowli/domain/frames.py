@@ -19,7 +19,13 @@ class FrameKind(StrEnum):
 
 
 class FrameStatus(StrEnum):
-    """Where a frame stands."""
+    """Where a frame stands.
+
+    Attributes:
+        ended: whether the frame has its outcome.
+    """
+
+    ended: bool
 
     RUNNING = "running"
     WAITING = "waiting"
@@ -27,7 +33,5 @@ class FrameStatus(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
 
-    @property
-    def ended(self) -> bool:
-        """Whether the frame has its outcome."""
-        return self in (FrameStatus.COMPLETED, FrameStatus.FAILED, FrameStatus.CANCELLED)
+    def __init__(self, status: str) -> None:
+        self.ended = status in ("completed", "failed", "cancelled")

@@ -45,6 +45,17 @@ from flowli.timestamp import Timestamp
 
 __all__ = ["Anomaly", "AttemptView", "Frame", "JournalFold"]
 
+_OF_FRAMES = (
+    FrameStarted,
+    FrameCompleted,
+    FrameFailed,
+    FrameFulfilled,
+    FrameSuspended,
+    FrameDeferred,
+    FrameCancelled,
+)
+_ENDING_ATTEMPTS = (FrameCompleted, FrameFailed, FrameCancelled, FrameDeferred)
+
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
@@ -196,7 +207,7 @@ class JournalFold:
         body, seq = entry.body, entry.seq or self.seq + 1
         if seq != self.seq + 1:
             self.anomalies.append(Anomaly(seq, f"entry {seq} follows entry {self.seq}"))
-        self.seq, self.at = seq, entry.at
+        self.seq, self.at = seq, entry.by.at
         if self.end is not None and not isinstance(body, ExecutionErased):
             self.anomalies.append(Anomaly(seq, f"{body.tag} after the end of the execution"))
             return
@@ -204,6 +215,9 @@ class JournalFold:
             # a clean hand-over: the next owner's first commit needs no execution.resumed
             self.epoch, self.suspended = entry.by.site.epoch, None
             self._become(ExecutionStatus.RUNNING, seq)
+        if isinstance(body, _OF_FRAMES):  # nearly all are
+            self._frame(body, entry, seq)
+            return
         match body:
             case ExecutionStarted() | ExecutionResumed() | ExecutionSuspended():
                 self._lifecycle(body, entry, seq)
@@ -228,7 +242,7 @@ class JournalFold:
             case UnknownBody():
                 self.anomalies.append(Anomaly(seq, f"unknown entry {body.tag}, written by a newer version"))
             case _:
-                self._frame(body, entry, seq)
+                assert_never(body)
 
     def _become(self, status: ExecutionStatus, seq: int) -> None:
         if status not in TRANSITIONS[self.status]:
@@ -298,13 +312,13 @@ class JournalFold:
 
     def _started(self, body: FrameStarted, entry: JournalEntry, seq: int, frame: Frame | None) -> None:
         if frame is None:
-            frame = Frame(body.fid, body.kind, body.name, body.digest, entry.at, seq, body.metadata)
+            frame = Frame(body.fid, body.kind, body.name, body.digest, entry.by.at, seq, body.metadata)
             self.frames[body.fid] = self._live[body.fid] = frame
         elif frame.status.ended:
             self.anomalies.append(Anomaly(seq, f"attempt {body.attempt} of {body.fid} after its outcome"))
             return
         frame.status, frame.waits_on, frame.due_at = FrameStatus.RUNNING, None, None
-        frame.attempts.append(AttemptView(body.attempt, entry.at, seq=seq, epoch=entry.by.site.epoch))
+        frame.attempts.append(AttemptView(body.attempt, entry.by.at, seq=seq, epoch=entry.by.site.epoch))
 
     def _outcome(self, frame: Frame, body: AnyFrameBody, entry: JournalEntry, seq: int) -> None:
         match body:
@@ -328,8 +342,8 @@ class JournalFold:
                     self.consumed.setdefault(body.on.channel, set()).add(body.message_seq)
                     last = (body.message_seq, body.message_commit or 0)
                     self.last_consumed[body.on.channel] = max(last, self.last_consumed.get(body.on.channel, last))
-        if isinstance(body, FrameCompleted | FrameFailed | FrameCancelled | FrameDeferred) and frame.attempts:
-            frame.attempts[-1].ended_at = entry.at
+        if isinstance(body, _ENDING_ATTEMPTS) and frame.attempts:
+            frame.attempts[-1].ended_at = entry.by.at
         if frame.status.ended:
             self._live.pop(frame.fid, None)
-            frame.ended_at, frame.outcome_seq, frame.waits_on = entry.at, seq, None
+            frame.ended_at, frame.outcome_seq, frame.waits_on = entry.by.at, seq, None

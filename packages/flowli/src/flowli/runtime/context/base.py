@@ -29,6 +29,8 @@ __all__ = ["ContextBase", "Seconds", "as_is", "frame_key", "nothing", "seconds"]
 
 Seconds: TypeAlias = float | timedelta
 
+_ID_BYTES = 36
+
 _scope: contextvars.ContextVar[Fid] = contextvars.ContextVar("flowli_scope", default=ROOT)
 
 
@@ -45,6 +47,7 @@ class ContextBase:
         self._random: random.Random | None = None
         self._uuids = 0
         self._numbers: dict[str, int] = {}
+        self._facts: dict[Callable[..., Any], tuple[str, Any, Callable[[Data], Any]]] = {}
 
     @property
     def eid(self) -> Eid:
@@ -120,8 +123,9 @@ class ContextBase:
         that the frames of a fork, which has another id than its source, are the same frames.
         """
         text = codec.canonical(about)
-        for own in self._own_ids:
-            text = text.replace(own, b"{eid}")
+        if len(text) >= _ID_BYTES:
+            for own in self._own_ids:
+                text = text.replace(own, b"{eid}")
         return hashlib.sha256(text).hexdigest()
 
     def _effect(

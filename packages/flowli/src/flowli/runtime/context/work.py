@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, overload
 
 from flowli import codec
 from flowli.domain.data import Data
@@ -27,6 +28,9 @@ __all__ = ["WorkCalls"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_Facts: TypeAlias = tuple[str, Any, Callable[[Data], Any]]
+
+_REMEMBERED = 256
 _STEP_OPTIONS = ("retry", "timeout", "heartbeat_timeout", "queue", "name", "key", "irreversible")
 
 
@@ -89,9 +93,11 @@ class WorkCalls(ContextBase):
             UsageError: the arguments do not fit or cannot be recorded, or a detached step is not registered.
         """
         options = {option: kwargs.pop(option) for option in _STEP_OPTIONS if option in kwargs} if kwargs else {}
-        name = check_name("step", options.get("name") or _function_name(fn))
+        own_name, hint, decode = self._facts_of(fn)
+        name = own_name if options.get("name") is None else options["name"]
+        if name is not own_name or not name:
+            name = check_name("step", name or _function_name(fn))
         data = codec.arguments(fn, args, kwargs, skip_first=False)
-        hint = codec.return_hint(fn)
         metadata: dict[str, Data] = {"irreversible": True} if options.get("irreversible") else {}
         action = RunStep(
             fn,
@@ -104,8 +110,19 @@ class WorkCalls(ContextBase):
         if options.get("queue") is not None:
             queue = metadata["queue"] = check_name("queue", options["queue"])
             action = replace(action, queue=queue, step=self._effects.registry.step_name(fn))
-        decode = functools.partial(_decode, hint)
         return self._call(FrameKind.STEP, name, data, action, decode, options.get("key"), metadata)
+
+    def _facts_of(self, fn: Callable[..., Any]) -> _Facts:
+        """What all calls of a function share: its name, if that can name frames, and how its results are read."""
+        try:
+            known = self._facts.get(fn)
+        except TypeError:  # it cannot be hashed
+            return _look_at(fn)
+        if known is None:
+            known = _look_at(fn)
+            if len(self._facts) < _REMEMBERED:
+                self._facts[fn] = known
+        return known
 
     def child(
         self,
@@ -168,6 +185,13 @@ class WorkCalls(ContextBase):
     def _sleep(self, due_at: Timestamp) -> FrameCall[None]:
         due: Data = str(due_at)
         return self._call(FrameKind.SLEEP, "sleep", due, WaitUntil(due_at), nothing, None, {"due_at": due})
+
+
+def _look_at(fn: Callable[..., Any]) -> _Facts:
+    hint, name = codec.return_hint(fn), ""
+    with contextlib.suppress(UsageError):
+        name = check_name("step", _function_name(fn))
+    return name, hint, functools.partial(_decode, hint)
 
 
 def _function_name(fn: Callable[..., Any]) -> str:

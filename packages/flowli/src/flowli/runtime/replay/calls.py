@@ -37,9 +37,12 @@ __all__ = [
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunStep:
     """Run a function outside the loop, with arguments in their recorded form: each attempt gets a copy of its own.
+
+    Nobody changes one; it is not frozen since to make a frozen one takes five times as long, and a replay makes one for
+    each call of a step.
 
     Attributes:
         heartbeat_s: an attempt fails that says nothing for so long.

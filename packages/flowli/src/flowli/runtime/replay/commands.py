@@ -35,6 +35,7 @@ class Commands:
 
     def __init__(self) -> None:
         self._issued: deque[Command] = deque()
+        self._given_up = False
 
     def __bool__(self) -> bool:
         return bool(self._issued)
@@ -42,6 +43,7 @@ class Commands:
     def issue(self, command: Command) -> None:
         """The code asked for something."""
         self._issued.append(command)
+        self._given_up |= isinstance(command, GiveUp)
 
     def pop(self) -> Command | None:
         """The next command."""
@@ -53,8 +55,11 @@ class Commands:
 
     def drop_pairs(self) -> None:
         """Forget frames that were started and given up since the last delivery."""
+        if not self._given_up:
+            return
+        self._given_up = False
         given_up = {id(command.frame) for command in self._issued if isinstance(command, GiveUp)}
-        both = given_up & {id(frame) for frame in self.frames()} if given_up else set()
+        both = given_up & {id(frame) for frame in self.frames()}
         if both:
             self._issued = deque(command for command in self._issued if id(_frame(command)) not in both)
 

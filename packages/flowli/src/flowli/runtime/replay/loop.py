@@ -52,7 +52,7 @@ class WorkflowFuture(asyncio.Future[T]):
     """A future that hashes by creation number."""
 
     def __init__(self, *, loop: WorkflowLoop) -> None:
-        self._number = loop.next_number()
+        self._number = loop._number = loop._number + 1
         asyncio.Future.__init__(self, loop=loop)
 
     def __hash__(self) -> int:
@@ -105,6 +105,7 @@ class WorkflowLoop(RefusingLoop):
     Attributes:
         tasks: every task that has not ended, in the order of creation. They are held strongly.
         unhandled: what ``call_exception_handler`` was told, for the log.
+        closed: whether the coroutine was dropped.
         cancelled_tasks: how often ``cancel`` was called on a task.
     """
 
@@ -114,7 +115,7 @@ class WorkflowLoop(RefusingLoop):
         self._ready: deque[asyncio.Handle] = deque()
         self._number = 0
         self._running = False
-        self._closed = False
+        self.closed = False
         self._generators = Generators()
         self.tasks: dict[int, WorkflowTask[Any]] = {}
         self.unhandled: list[dict[str, Any]] = []
@@ -147,7 +148,7 @@ class WorkflowLoop(RefusingLoop):
         try:
             while ready:
                 handle = ready.popleft()
-                if not handle.cancelled():
+                if not handle._cancelled:
                     try:
                         handle._run()
                     except (SystemExit, KeyboardInterrupt):
@@ -176,9 +177,9 @@ class WorkflowLoop(RefusingLoop):
 
         What the code does while it is dropped changes nothing: the execution goes on elsewhere.
         """
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self.closed = True
         self._ready.clear()
         with self.running():
             for task in list(self.tasks.values()):
@@ -196,7 +197,7 @@ class WorkflowLoop(RefusingLoop):
     ) -> asyncio.Handle:
         """Run ``callback`` after everything that is ready now."""
         handle = asyncio.Handle(callback, args, self, context)
-        if not self._closed:
+        if not self.closed:
             self._ready.append(handle)
         return handle
 
@@ -250,7 +251,7 @@ class WorkflowLoop(RefusingLoop):
         Raises:
             NotDeterministic: ``asyncio.as_completed`` was given bare coroutines, which it starts in random order.
         """
-        if self._closed:
+        if self.closed:
             coro.close()
             raise ExecutionClosed("the coroutine is being dropped from memory; no task can be started")
         if _started_by_as_completed():
@@ -297,7 +298,7 @@ class WorkflowLoop(RefusingLoop):
 
     def is_closed(self) -> bool:
         """Whether the coroutine was dropped."""
-        return self._closed
+        return self.closed
 
     async def shutdown_asyncgens(self) -> None:
         """Nothing to do."""

@@ -58,7 +58,7 @@ class Making(SessionState):
     @property
     def _open(self) -> bool:
         """Whether the code of this workflow runs, in this thread."""
-        return asyncio._get_running_loop() is self.loop and not self.loop.is_closed()
+        return asyncio._get_running_loop() is self.loop and not self.loop.closed
 
     def _refuse(self, what: str) -> None:
         if not self.loop.is_closed():

@@ -10,6 +10,8 @@ from flowli.runtime.replay.calls import LiveFrame, StartChild
 
 __all__ = ["resolve"]
 
+_CHANGEABLE = (dict, list)
+
 
 def resolve(frame: LiveFrame, body: FrameCompleted | FrameFailed) -> FlowliError | None:
     """Give the outcome to who awaits ``frame``; the error if its value no longer fits the type hint."""
@@ -24,7 +26,7 @@ def resolve(frame: LiveFrame, body: FrameCompleted | FrameFailed) -> FlowliError
     except FlowliError as error:
         return error
     # the entry is not yet written perhaps: code that changes the value must not change the entry
-    future.set_result(copy.deepcopy(value) if value is body.value and isinstance(value, dict | list) else value)
+    future.set_result(copy.deepcopy(value) if value is body.value and isinstance(value, _CHANGEABLE) else value)
     return None
 
 

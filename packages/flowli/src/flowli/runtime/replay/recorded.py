@@ -59,7 +59,8 @@ class Recorded:
     def pop(self) -> JournalEntry:
         """The next entry."""
         entry = self._entries.popleft()
-        self._of_the_code -= type(entry.body) not in _NO_PROOF
+        if type(entry.body) not in _NO_PROOF:
+            self._of_the_code -= 1
         return entry
 
     @property

@@ -41,8 +41,9 @@ class Replayer:
             case FrameStarted() if body.attempt == 1 and body.fid not in session.frames:
                 self._match_start(entry, body)
             case FrameCompleted() | FrameFailed(retry_at=None) | ExecutionCancelRequested():
-                session.divergence = session.commands.surplus(entry)
-                if session.divergence is None:
+                if session.commands:
+                    session.divergence = session.commands.surplus(entry)
+                else:
                     session.deliver(entry)
             case FrameStarted() | FrameFailed() | FrameDeferred() | FrameSuspended() | FrameFulfilled():
                 self._note(entry, body)

@@ -30,6 +30,8 @@ from flowli.timestamp import Timestamp
 
 __all__ = ["SessionState"]
 
+_OUTCOMES = (FrameCompleted, FrameFailed)
+
 
 class SessionState:
     """See the module's docstring; ``Session`` makes it.
@@ -119,7 +121,7 @@ class SessionState:
             if self._root is not None:
                 self._root.cancel()
             return
-        assert isinstance(body, FrameCompleted | FrameFailed)
+        assert isinstance(body, _OUTCOMES)
         frame = self.frames.pop(body.fid, None)
         if frame is None or frame.ended:
             return
