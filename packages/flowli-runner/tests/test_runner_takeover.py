@@ -30,7 +30,8 @@ async def left(bench: Bench, config: RunnerConfig, task_id: str, but: str = "") 
     runner = Runner(config, bench.ports)
     running = asyncio.ensure_future(runner.run())
     handle = await handle_of(bench, task_id, but)
-    await until((Path(config.work_dir) / "trees" / handle.attempt / "src/x").exists)
+    written = Path(config.work_dir) / "trees" / handle.attempt / "src/x"
+    await until(lambda: written.exists() and written.read_text() == "1\n")
     await runner.drain()
     await running
     assert is_alive(SYSTEM, handle)
