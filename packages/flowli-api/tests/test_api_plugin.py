@@ -20,6 +20,7 @@ NAMES = [
     "ApiRouter",
     "AsyncClient",
     "Authenticator",
+    "Bill",
     "CachingAuthenticator",
     "Caller",
     "Client",

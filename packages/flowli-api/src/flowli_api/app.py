@@ -103,11 +103,14 @@ def create_app(
     service.plugins = extensions.include(app, _PREFIX, addresses)
     _describe(app)
     if config.interface:
-        found = interface.built()
-        served = interface.NotBuilt() if found is None else interface.Interface(directory=found, html=True)
-        app.mount("/", served, name="interface")
+        app.mount("/", _interface(), name="interface")
     _wrap(app, config, service)
     return app
+
+
+def _interface() -> interface.NotBuilt | interface.Interface:
+    found = interface.built()
+    return interface.NotBuilt() if found is None else interface.Interface(directory=found, html=True)
 
 
 def _wrap(app: FastAPI, config: ApiConfig, service: Service) -> None:
