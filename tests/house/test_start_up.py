@@ -8,7 +8,18 @@ from importlib.metadata import entry_points
 
 import pytest
 
-SDKS = ["azure", "boto3", "botocore", "google.cloud", "fastapi", "starlette", "uvicorn", "opentelemetry", "httpx"]
+SDKS = [
+    "azure",
+    "boto3",
+    "botocore",
+    "google.cloud",
+    "fastapi",
+    "starlette",
+    "uvicorn",
+    "opentelemetry",
+    "httpx",
+    "sqlalchemy",
+]
 HEAVY = ["asyncio", "structlog", "rich", "click", *SDKS]
 PLUGINS = sorted(point.value for point in entry_points(group="flowli"))
 REPORT = """
