@@ -14,7 +14,9 @@ from flowli.domain.entries import UnknownBody
 from flowli.domain.errors import ErrorInfo
 from flowli.domain.execution import ExecutionStatus
 from flowli.domain.ports import ControlLog
+from flowli.domain.provenance import Provenance, Site
 from flowli.domain.waits import OnChannel
+from flowli.runtime.keeper import Keeper
 
 from .entries import ALICE, at, created, eid, entry, life, status
 
@@ -155,3 +157,20 @@ def test_filter_of_nothing_is_everything() -> None:
         ControlFold().apply(db, [created(n)])
     assert len(queries.executions(db, queries.Filter(), 10, None).rows) == 3
     db.close()
+
+
+def test_attributes_that_a_replaced_owner_writes_late_do_not_count() -> None:
+    """JRN-20."""
+
+    def told(state: str, epoch: int) -> ControlEntry:
+        by = Provenance(ALICE, Site("w-1").at_epoch(epoch), at(2))
+        return ControlEntry(AttributesSet(eid(1), {"state": state}), by)
+
+    running = StatusChanged(eid(1), RUNNING, "execution.resumed", 2, 3)
+    entries = [created(1), told("begun", 1), entry(running, 2), told("done", 2), told("begun", 1), entry(running, 3)]
+    row = (str(eid(1)), "state", '"done"')
+    assert row in [one[:3] for one in tables(entries)]
+    keeper = Keeper({})
+    for seq, one in enumerate(entries, 1):
+        keeper.add(ControlEntry(one.body, one.by, seq))
+    assert [one.seq for one in keeper.kept() if isinstance(one.body, AttributesSet)] == [4]

@@ -27,6 +27,7 @@ KEPT = {
     "detached:12793761:patient:one-host:12793761:": "a warm coroutine took the outcome of a later run for an old one",
     "erase:12793761:always-replay:hosts:12793761:": "a send that nobody waited for landed after the second pass",
     "named:12793752:ttl:one-host:0:die-before@231": "a timer was fired for nothing right before the judge came",
+    "facts:20261130:always-replay:hosts:0:suspend-between@132": "attributes of an owner that had been replaced counted",
     "deadline:8339938:task-first:one-host:8339938:": "a timeout was due before its start was durable, and lost",
 }
 

@@ -148,3 +148,10 @@ class ControlEntry:
     def at(self) -> Timestamp:
         """When, by the writer's clock."""
         return self.by.at
+
+    def is_late(self, epoch: int) -> bool:
+        """Whether an owner wrote it that had been replaced: the one of ``epoch`` has done it again, or need not.
+
+        Nothing fences the control log, so that a process that was frozen over a write makes it when it goes on.
+        """
+        return 0 < self.by.site.epoch < epoch

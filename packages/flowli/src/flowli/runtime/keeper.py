@@ -44,6 +44,7 @@ class Keeper:
         self._last_seq = 0
         self._kept: dict[tuple[Eid | None, str | int], ControlEntry] = {}
         self._attributes: dict[tuple[Eid, str], int] = {}
+        self._epochs: dict[Eid, int] = {}
         self._workers: list[int] = []
         self._seen = 0
 
@@ -63,9 +64,10 @@ class Keeper:
             case StatusChanged():
                 self._status(body, entry)
             case AttributesSet(eid, attributes):
-                for name in attributes:
-                    self._attributes[eid, name] = entry.seq
-                self._kept[eid, entry.seq] = entry
+                if not entry.is_late(self._epochs.get(eid, 0)):
+                    for name in attributes:
+                        self._attributes[eid, name] = entry.seq
+                    self._kept[eid, entry.seq] = entry
             case Announced(_, _, eid):
                 self._kept[eid, entry.seq] = entry
                 if codes_of(body):
@@ -98,6 +100,7 @@ class Keeper:
     def _status(self, body: StatusChanged, entry: ControlEntry) -> None:
         if body.entry in (ExecutionStarted.tag, ExecutionErased.tag):
             self._kept.setdefault((body.eid, body.entry), entry)
+        self._epochs[body.eid] = max(body.epoch, self._epochs.get(body.eid, 0))
         self._later((body.eid, "status"), body, entry)
         if body.version is not None:
             self._later((body.eid, "version"), body, entry)

@@ -88,7 +88,8 @@ def _take(batch: Batch, entry: ControlEntry) -> None:
         case ExecutionCreated() as body:
             _created(batch, body, entry)
         case AttributesSet(eid, attributes):
-            batch.row(str(eid), entry.at)
+            if entry.is_late(batch.row(str(eid), entry.at).epoch):
+                return
             for name, value in attributes.items():
                 batch.attributes[str(eid), name] = None if value is None else as_json(value)
         case ExecutionArchived(eid):
