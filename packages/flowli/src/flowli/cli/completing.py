@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import click
@@ -40,6 +39,8 @@ EID = Eid()
 
 
 def _completed(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    import asyncio
+
     from click.shell_completion import CompletionItem
 
     from flowli.cli.index import opened
