@@ -65,14 +65,18 @@ def through_msgpack(data: Data) -> Any:
     return msgpack.unpackb(msgpack.packb(data, strict_types=True))
 
 
+def _as_read(entry: JournalEntry, seq: int) -> JournalEntry:
+    """An entry as a reader has it: numbered; all fields of a body that it does not know are the body's."""
+    return replace(entry, seq=seq, more=None if isinstance(entry.body, UnknownBody) else entry.more)
+
+
 @pytest.mark.parametrize("cls", OBJECTS, ids=lambda cls: cls.__name__)
 @quick
 @given(data=st.data())
 def test_every_object_comes_back_equal(cls: type[Any], data: st.DataObject) -> None:
     written = data.draw(objects(cls))
     if isinstance(written, ArchivedExecution):
-        numbered = tuple(replace(entry, seq=seq) for seq, entry in enumerate(written.entries, 1))
-        written = replace(written, entries=numbered)
+        written = replace(written, entries=tuple(_as_read(entry, seq) for seq, entry in enumerate(written.entries, 1)))
     for through in (through_json, through_msgpack):
         back = codec.load(cls, through(codec.dump(written)))
         assert back == written
